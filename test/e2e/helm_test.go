@@ -13,6 +13,7 @@ import (
 // throughHelm tells the life of one release: from an older chart to this one, to the manifest and back, and to its end.
 func throughHelm() {
 	var (
+		users   string // namespace
 		cluster *v1alpha1.EtcdCluster
 		before  map[string]life
 		clients *writer
@@ -28,6 +29,7 @@ func throughHelm() {
 			neverSeen()
 			installCRD() // as it was found
 		})
+		users = newNamespace()
 	})
 
 	It("installs the operator on a cluster that has never seen it", func() {
@@ -36,7 +38,7 @@ func throughHelm() {
 		}})).To(Succeed())
 		helmDoes("install", append([]string{withoutDescription()}, thisImage()...)...)
 		Expect(clusterDescription()).To(BeEmpty())
-		cluster = create(newCluster(newNamespace(), "helmed"))
+		cluster = create(newCluster(users, "helmed"))
 		put(cluster, "key", "value")
 		before, clients = lives(cluster), startWriter(cluster)
 	})
@@ -104,7 +106,7 @@ func throughHelm() {
 
 	It("runs a second operator, for namespaces of its own", Label("long"), func() {
 		home, theirs := newNamespace(), newNamespace()
-		helmDoes("upgrade", append([]string{chart, "--set", "watchNamespaces={" + cluster.Namespace + "}"}, thisImage()...)...)
+		helmDoes("upgrade", append([]string{chart, "--set", "watchNamespaces={" + users + "}"}, thisImage()...)...)
 		output, err := helm(append([]string{
 			"install", "second", chart, "--namespace", home, "--wait", "--set", "crds.install=false", "--set", "watchNamespaces={" + theirs + "}",
 		}, thisImage()...)...)
