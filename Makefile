@@ -35,6 +35,8 @@ SIGN_KEY ?=
 BUNDLE_IMG ?= $(REGISTRY)/$(REPOSITORY)-bundle:$(TAG)
 SCORECARD_IMG ?= $(REGISTRY)/$(REPOSITORY)-scorecard:$(TAG)
 CATALOG ?= $(if $(IMAGE_REGISTRY),dist/catalog,catalog)
+# Give IMG to have dist/chart, whose image is that.
+CHART ?= $(if $(IMG),dist/chart/etcd-operator,charts/etcd-operator)
 CATALOG_IMG ?= $(REGISTRY)/$(REPOSITORY)-catalog:$(TAG)
 # Nodes of the local cluster, 1 to 5; without it as many as it had, at first one.
 NODES ?=
@@ -89,7 +91,7 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 # Tests of etcd processes come last: they keep the disk busy, on which clients write while the operator is updated.
 .PHONY: test
 test: test-e2e ## All tests, end to end on a real cluster too; test-long adds an hour
-	@hack/side-by-side.sh olm-test-changed test-envtest test-unit test-etcd TESTED='$(ENVTEST_PACKAGES) $(PROCESS_PACKAGES)'
+	@hack/side-by-side.sh installers-test-changed test-envtest test-unit test-etcd TESTED='$(ENVTEST_PACKAGES) $(PROCESS_PACKAGES)'
 
 ##@ Tests
 
@@ -140,7 +142,7 @@ E2E_TIMEOUT ?= 60m
 E2E_LIMITS = -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)
 
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
-E2E_LABELS ?= !long && !olm && !olmv1 && !scorecard && !stores && !certmanager && !monitoring
+E2E_LABELS ?= !long && !olm && !olmv1 && !helm && !scorecard && !stores && !certmanager && !monitoring
 
 # How many of them run side by side; they mostly wait. Those that are marked Serial run alone, after the others.
 E2E_PROCS ?= 4
@@ -183,7 +185,7 @@ test-rights: ## Whether tests have used each right that the operator has (AUDIT_
 
 .PHONY: test-long
 test-long: ## End-to-end tests under load, with bad networks and slow disks, by hand, and on three nodes
-	@$(MAKE) test-e2e E2E_LABELS='long && !olm' E2E_TIMEOUT=150m NODES=$(or $(NODES),3)
+	@$(MAKE) test-e2e E2E_LABELS='long && !olm && !helm' E2E_TIMEOUT=150m NODES=$(or $(NODES),3)
 
 .PHONY: test-kubernetes
 test-kubernetes: $(BIN)/devcluster ## Before a release: validation and wiring on each Kubernetes from 1.30 on, end to end on a whole 1.30 (an hour)
@@ -291,6 +293,11 @@ install-manifest: $(BIN)/kustomize manifests ## Write dist/install.yaml: everyth
 	$(say) "write dist/install.yaml with $(or $(IMG),$(IMAGE):$(TAG))"
 	@mkdir -p dist
 	@hack/render.sh "$(or $(IMG),$(IMAGE):$(TAG))" >dist/install.yaml.new && mv dist/install.yaml.new dist/install.yaml
+
+.PHONY: helm-chart
+helm-chart: $(BIN)/kustomize manifests ## Generate charts/etcd-operator of what install-manifest writes, or dist/chart (IMG=…)
+	$(say) "generate $(CHART) with $(or $(IMG),$(IMAGE):$(TAG))"
+	@hack/chart.sh "$(VERSION)" "$(or $(IMG),$(IMAGE):$(TAG))" "$(CHART)"
 
 .PHONY: install
 install: $(BIN)/kustomize manifests ## Install the CRDs
@@ -409,9 +416,37 @@ scorecard-image: ## Build the image of our own scorecard tests and push it to th
 	@mkdir -p $(BIN)
 	@$(build) -C hack/packaging run ./images -source=$(CURDIR) -main=./test/scorecard-tests -title=etcd-operator-scorecard -push=$(SCORECARD_IMG) -digest=$(BIN)/scorecard.digest
 
+##@ Helm
+
+# Which tests of Helm: a label filter of Ginkgo, such as 'helm && !long'. HELM=file is another Helm than the pinned one.
+HELM_LABELS ?= helm
+
+.PHONY: helm-test
+helm-test: $(BIN)/helm $(BIN)/kustomize $(BIN)/devcluster ## Install, upgrade, take over and uninstall by Helm on the local cluster (HELM=other program)
+	$(say) "tests with Helm"
+	@$(MAKE) cluster-up
+	@export KUBECONFIG=$$($(BIN)/devcluster kubeconfig); $(MAKE) images; hack/leave-olm.sh; \
+	  go test ./test/e2e -v -ginkgo.v -ginkgo.label-filter="$(HELM_LABELS)" $(E2E_LIMITS)
+
+.PHONY: helm-test-short
+helm-test-short:
+	@$(MAKE) helm-test HELM_LABELS='helm && !long'
+
+# What an installation by Helm depends on beside what end-to-end tests test.
+HELM_PATHS = api/v1alpha1 charts config hack/chart.sh hack/render.sh hack/packaging/chart hack/tools/helm main.go test/e2e/helm*.go Makefile
+.PHONY: helm-test-changed
+helm-test-changed:
+	@hack/stamps.sh "tests with Helm" "$(HELM_PATHS)" $(MAKE) helm-test-short
+
+# One after the other: they have one cluster.
+.PHONY: installers-test-changed
+installers-test-changed:
+	@$(MAKE) helm-test-changed
+	@$(MAKE) olm-test-changed
+
 ##@ Tools
 
-TOOLS := controller-gen crd-ref-docs golangci-lint govulncheck kustomize operator-sdk
+TOOLS := controller-gen crd-ref-docs golangci-lint govulncheck helm kustomize operator-sdk
 
 .PHONY: tools
 tools: $(TOOLS:%=$(BIN)/%) ## Build the pinned tools of hack/tools into bin/
@@ -426,6 +461,13 @@ $(TOOLS:%=$(BIN)/%): $(BIN)/%: hack/tools/%/go.mod hack/tools/%/go.sum
 $(BIN)/operator-sdk: TOOL_LDFLAGS = $(foreach name,Version GitVersion,-X $(sdk)/internal/version.$(name)=$(sdk_version))
 sdk := github.com/operator-framework/operator-sdk
 sdk_version = $(shell go -C hack/tools/operator-sdk list -m -f '{{.Version}}' $(sdk))
+
+# Helm knows its version, and which Kubernetes it was made for, from the linker alone.
+$(BIN)/helm: TOOL_LDFLAGS = -X $(helm)/internal/version.version=$(call helm_has,$(helm)) \
+  $(foreach package,chartutil lint/rules,-X $(helm)/pkg/$(package).k8sVersionMajor=1 -X $(helm)/pkg/$(package).k8sVersionMinor=$(helm_kubernetes))
+helm := helm.sh/helm/v3
+helm_has = $(shell go -C hack/tools/helm list -m -f '{{.Version}}' $(1))
+helm_kubernetes = $(word 2,$(subst ., ,$(call helm_has,k8s.io/client-go)))
 
 # The one that the local cluster's catalogs are served by, for whoever looks at them by hand, and for tests.
 $(BIN)/opm: $(BIN)/devcluster

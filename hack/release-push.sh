@@ -14,7 +14,7 @@ out=$PWD/dist/release/$version
 (cd "$out" && sha256sum --quiet --check SHA256SUMS)
 revision=$(cat "$out/bundle/source" 2>/dev/null || true)
 # What people download besides images: the sums are of all files, and archives and lists are also signed one by one.
-files=("$out/SHA256SUMS" "$out"/sbom/*.json "$out"/plugin/*.tar.gz)
+files=("$out/SHA256SUMS" "$out"/sbom/*.json "$out"/plugin/*.tar.gz "$out"/*.tgz)
 for file in "${files[@]}"; do [ -f "$file" ] || { echo "release-push: $file is missing" >&2; exit 1; }; done
 
 work=$(mktemp -d)

@@ -82,6 +82,10 @@ release plugin -version="$version" -binaries="$work/plugin" -out="$out/plugin" -
 
 hack/render.sh "$prefix@$(digest operator)" >"$out/install.yaml"
 cp "$out/install.yaml" dist/install.yaml
+hack/chart.sh "$version" "$prefix@$(digest operator)" "$work/etcd-operator"
+# Not by helm package, in whose archives is the time of day.
+tar --sort=name --mtime="@${SOURCE_DATE_EPOCH:-0}" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C "$work" -cf - etcd-operator |
+  gzip -n >"$out/etcd-operator-$version.tgz"
 
 pull_request=$out/operatorhub/operators/etcd-operator
 mkdir -p "$pull_request/$version"

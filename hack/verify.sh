@@ -93,6 +93,7 @@ check "manifests" "run 'make manifests' and commit config/" generated manifests 
 check "docs" "run 'make docs' and commit docs/" generated docs docs/reference docs/faults.md
 check "bundle" "run 'make bundle' and commit bundle/" generated bundle bundle bundle.Dockerfile config/manifests
 check "catalog" "run 'make catalog' and commit catalog/ and docs/upgrade-graph.md" generated catalog catalog docs/upgrade-graph.md
+check "chart" "run 'make helm-chart' and commit charts/" generated helm-chart charts
 check "install manifest" "config/default does not build" make install-manifest
 check "tidy" "run 'go mod tidy' in the modules named above" tidy
 check "versions" "run 'hack/versions.sh align': what is compiled together has one version of each module" hack/versions.sh check
@@ -112,7 +113,7 @@ check_changed "packaging programs" "hack/packaging: see the test above" "$images
 check_changed "Dockerfile" "what it builds differs from what ko builds; it takes root and Buildah to see: apt-get install buildah" \
   "$images main.go" dockerfile
 check_changed "packaging" "a bundle or the catalog is not fit to be published: each line above says what to do" \
-  "$images $published test/packaging README.md" go -C test/packaging test -count=1 ./...
+  "$images $published charts hack/tools/helm test/packaging README.md" go -C test/packaging test -count=1 ./...
 check "names of images" "a file names an image on a public registry under our name" \
   go -C test/packaging test -count=1 -run TestNoImageIsOnAPublicRegistryUnderOurName ./...
 check_changed "local cluster" "hack/devcluster: see the test above" "hack/devcluster hack/components" go -C hack/devcluster test ./...

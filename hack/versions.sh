@@ -6,7 +6,7 @@
 # Kubernetes, OLM v1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-folders=(. hack/components/{cluster,containerd,scorecard} hack/devcluster hack/packaging hack/tools/{controller-gen,crd-ref-docs,operator-sdk} test/packaging)
+folders=(. hack/components/{cluster,containerd,scorecard} hack/devcluster hack/packaging hack/tools/{controller-gen,crd-ref-docs,helm,operator-sdk} test/packaging)
 
 # Each line is a folder, a module, the version there, the newest one. A tilde makes sort put v1.2.0-rc.1 before v1.2.0.
 differing() {

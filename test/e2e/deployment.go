@@ -138,7 +138,13 @@ func writeManifest() {
 	GinkgoHelper()
 	var found appsv1.Deployment
 	Expect(api.Get(ctx, deployment, &found)).To(Succeed())
-	run("make", "install-manifest", "IMG="+found.Spec.Template.Spec.Containers[0].Image)
+	writeManifestOf(found.Spec.Template.Spec.Containers[0].Image)
+}
+
+// writeManifestOf writes it with that image.
+func writeManifestOf(image string) {
+	GinkgoHelper()
+	run("make", "install-manifest", "IMG="+image)
 }
 
 // direct asks Pods by their addresses, past any proxy.

@@ -105,6 +105,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("install modes of OLM", Label("olm"), Serial, Ordered, ContinueOnFailure, installModes)
 	Describe("updates by OLM", Label("olm", "long"), Serial, Ordered, ContinueOnFailure, updates)
 	Describe("OLM v1", Label("olmv1"), Serial, throughOLMv1)
+	Describe("Helm", Label("helm"), Serial, Ordered, ContinueOnFailure, throughHelm)
 	Describe("the scorecard", Label("scorecard"), Serial, scorecard)
 	Describe("backups in S3", Label("stores"), Serial, Ordered, ContinueOnFailure, backupsInS3)
 	Describe("a store that is away", Label("stores", "faults"), Serial, storeAway)
