@@ -31,7 +31,7 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 		condition.Message = shortened(condition.Message)
 		meta.SetStatusCondition(&all, condition)
 	}
-	return withMonitoring(withCertificates(all, c, v), c, v)
+	return withAddress(withMonitoring(withCertificates(all, c, v), c, v), c, v)
 }
 
 // sourcePort is the local address of a connection in an error of Go's net package: its port
