@@ -194,8 +194,8 @@ func parse(args []string) (manager.Options, zap.Options, error) {
 		chosen.TaskPullSecrets = append(chosen.TaskPullSecrets, strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })...)
 		return nil
 	})
-	flags.StringVar(&chosen.Domain, "cluster-domain", ownDomain(), "domain of the Kubernetes cluster, by which certificates name members, too; "+
-		"default: the one in the pod's /etc/resolv.conf, else cluster.local")
+	flags.StringVar(&chosen.Domain, "cluster-domain", ownDomain(), "domain of the Kubernetes cluster, by which certificates name members, "+
+		"too; default: the one in the pod's /etc/resolv.conf, else cluster.local")
 	limitFlags(flags, &chosen.Limits)
 	flags.Var((*objectstore.Endpoints)(&chosen.StoreEndpoints), objectstore.EndpointsFlag,
 		"endpoints that an EtcdBackupStore may have tokens sent to, "+

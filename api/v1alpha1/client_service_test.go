@@ -3,11 +3,13 @@
 package v1alpha1_test
 
 import (
+	"encoding/json"
 	"maps"
 	"net"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
@@ -71,8 +73,8 @@ var outsides = []refusal{
 		good: "{clientService: {type: NodePort}}", says: classRule,
 	},
 	{
-		name: "a class no more", from: "{clientService: {type: LoadBalancer, loadBalancerClass: a}}", bad: "{clientService: {type: LoadBalancer}}",
-		good: "{clientService: {type: ClusterIP}}", says: classRule,
+		name: "a class no more", from: "{clientService: {type: LoadBalancer, loadBalancerClass: a}}",
+		bad: "{clientService: {type: LoadBalancer}}", good: "{clientService: {type: ClusterIP}}", says: classRule,
 	},
 	{
 		name: "annotation of the operator on the Service", bad: "{clientService: {annotations: {etcd-operator.dev/settings: a}}}",
@@ -85,7 +87,8 @@ var outsides = []refusal{
 	},
 	{
 		name: "label of the operator on the Service", bad: "{clientService: {labels: {app.kubernetes.io/component: a}}}",
-		good: "{clientService: {labels: {pool: a}}}", says: "spec.clientService.labels|must not begin with etcd-operator.dev/ or app.kubernetes.io/",
+		good: "{clientService: {labels: {pool: a}}}",
+		says: "spec.clientService.labels|must not begin with etcd-operator.dev/ or app.kubernetes.io/",
 	},
 	{name: "a URL for a name", bad: sans("'https://etcd.example.com'"), good: sans("etcd.example.com"), says: sanRule},
 	{name: "a port at a name", bad: sans("'etcd.example.com:2379'"), good: sans("'*.etcd.example.com'"), says: sanRule},
@@ -123,7 +126,9 @@ func TestAddressesAreParsed(t *testing.T) {
 		}
 		wantAccepted(t, tryCreate(t, "addresses", sans("'"+address+"'")), address)
 	}
-	for _, text := range []string{"1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1:::2", "12345::", "g::", "1:2:3:4:5:6:7:8::", ":1", "fe80::1%eth0", "1.2.3", "01.2.3.4"} {
+	for _, text := range []string{
+		"1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1:::2", "12345::", "g::", "1:2:3:4:5:6:7:8::", ":1", "fe80::1%eth0", "1.2.3", "01.2.3.4",
+	} {
 		if net.ParseIP(text) != nil {
 			t.Fatal(text)
 		}
@@ -140,7 +145,12 @@ func TestSettingsOfTheClientService(t *testing.T) {
 		c.Spec.ClientService = asked
 		wanted := specs.ClientService(c)
 		wanted.OwnerReferences = nil
-		if err := server.Patch(t.Context(), wanted, client.Apply, client.FieldOwner(v1alpha1.FieldOwner), client.ForceOwnership); err != nil { //nolint:staticcheck // the object is typed
+		text, err := json.Marshal(wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		way := client.RawPatch(types.ApplyPatchType, text)
+		if err := server.Patch(t.Context(), wanted, way, client.FieldOwner(v1alpha1.FieldOwner), client.ForceOwnership); err != nil {
 			t.Fatalf("%+v: %v", asked, err)
 		}
 		return wanted

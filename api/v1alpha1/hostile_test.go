@@ -72,7 +72,9 @@ var hostileFields = []struct {
 			"type": "LoadBalancer", "loadBalancerClass": text, "loadBalancerSourceRanges": []any{more},
 		}, "spec", "clientService")
 	}, true},
-	{"EtcdCluster", "name in the certificate", func(o map[string]any, text, _ string) { set(o, []any{text}, "spec", "tls", "extraSANs") }, false},
+	{"EtcdCluster", "name in the certificate", func(o map[string]any, text, _ string) {
+		set(o, []any{text}, "spec", "tls", "extraSANs")
+	}, false},
 	{"EtcdCluster", "storage class", func(o map[string]any, text, _ string) {
 		set(o, text, "spec", "storage", "storageClassName")
 	}, false},

@@ -32,7 +32,10 @@ func TestOtherNamesReissueTheServerCertificate(t *testing.T) {
 			c.Status.ExternalEndpoints = []v1alpha1.ExternalEndpoint{{Address: "203.0.113.7:2379", Source: v1alpha1.FromLoadBalancer}}
 		}, name: "203.0.113.7"},
 		{change: func() { c.Status.ExternalEndpoints = nil }, name: "192.0.2.7", not: "203.0.113.7"},
-		{change: func() {}, domain: "corp.example", name: "example-client.default.svc.corp.example", not: "example-client.default.svc.cluster.local"},
+		{
+			change: func() {}, domain: "corp.example", name: "example-client.default.svc.corp.example",
+			not: "example-client.default.svc.cluster.local",
+		},
 	} {
 		test.change()
 		held := certs.Read(c, func(name string) *corev1.Secret { return secrets[name] })

@@ -57,6 +57,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("members without volumes", ephemeral)
 	Describe("deletion", deletion)
 	Describe("imports", imports)
+	Describe("clients outside of the Kubernetes cluster", Ordered, fromOutside)
 	Describe("samples", samples)
 	Describe("leaders", Label("faults"), leadersThatRefuse)
 	Describe("an operator that is older", Label("faults"), olderOperator)

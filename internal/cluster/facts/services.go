@@ -2,9 +2,7 @@ package facts
 
 import (
 	"maps"
-	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // isService says whether a Service selects what is wanted and nothing less, has the wanted ports, in any order, and what was asked for
@@ -76,7 +75,7 @@ func (j *builder) outside() {
 	}
 	o.Read, o.Balanced = true, wanted == v1alpha1.ClientServiceLoadBalancer
 	add := func(host string, number int32, source v1alpha1.EndpointSource) {
-		address := net.JoinHostPort(host, strconv.Itoa(int(number)))
+		address := specs.Address(host, number)
 		known := func(e cluster.Endpoint) bool { return e.Address == address }
 		if host != "" && !slices.ContainsFunc(o.Endpoints, known) {
 			o.Endpoints = append(o.Endpoints, cluster.Endpoint{Address: address, Source: string(source)})

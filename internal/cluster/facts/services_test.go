@@ -22,10 +22,14 @@ func offering(t *testing.T, kind v1alpha1.ClientServiceType) (*scene, *corev1.Se
 	service.Spec.Ports[0].NodePort = 30001
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n0"}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.1.1.1"}, {Type: corev1.NodeHostName, Address: "n0"}}
+	node.Status.Addresses = []corev1.NodeAddress{
+		{Type: corev1.NodeInternalIP, Address: "10.1.1.1"}, {Type: corev1.NodeHostName, Address: "n0"},
+	}
 	s.objects = append(s.objects, node)
 	return s, service
 }
+
+func nothing(*scene, *corev1.Service) {}
 
 // TestOutside: by which addresses clients outside of the Kubernetes cluster reach members, and what of a load balancer is said.
 func TestOutside(t *testing.T) {
@@ -36,7 +40,7 @@ func TestOutside(t *testing.T) {
 			}}
 		}
 	}
-	balanced := func(s *scene, service *corev1.Service) {
+	balanced := func(_ *scene, service *corev1.Service) {
 		service.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{
 			{Hostname: "lb.example.net"}, {IP: "203.0.113.7"}, {IP: "2001:db8::7"}, {IP: "203.0.113.7"},
 		}
@@ -46,11 +50,11 @@ func TestOutside(t *testing.T) {
 		spoil func(*scene, *corev1.Service)
 		want  string
 	}{
-		"within": {v1alpha1.ClientServiceClusterIP, func(*scene, *corev1.Service) {}, "{true false false false []}"},
+		"within": {v1alpha1.ClientServiceClusterIP, nothing, "{true false false false []}"},
 		"external IPs": {v1alpha1.ClientServiceClusterIP, func(_ *scene, service *corev1.Service) {
 			service.Spec.ExternalIPs = []string{"198.51.100.7"}
 		}, "{true false false false [{198.51.100.7:2379 ExternalIP}]}"},
-		"a node": {v1alpha1.ClientServiceNodePort, func(*scene, *corev1.Service) {}, "{true false false false [{10.1.1.1:30001 Node}]}"},
+		"a node": {v1alpha1.ClientServiceNodePort, nothing, "{true false false false [{10.1.1.1:30001 Node}]}"},
 		"a node with an address outside": {v1alpha1.ClientServiceNodePort, func(s *scene, _ *corev1.Service) {
 			node := s.find("Node n0").(*corev1.Node)
 			node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "198.51.100.1"})
@@ -62,7 +66,7 @@ func TestOutside(t *testing.T) {
 			v1alpha1.ClientServiceLoadBalancer, balanced,
 			"{true true true false [{203.0.113.7:2379 LoadBalancer} {[2001:db8::7]:2379 LoadBalancer} {lb.example.net:2379 LoadBalancer}]}",
 		},
-		"one without an address":              {v1alpha1.ClientServiceLoadBalancer, func(*scene, *corev1.Service) {}, "{true true false false []}"},
+		"one without an address":              {v1alpha1.ClientServiceLoadBalancer, nothing, "{true true false false []}"},
 		"one without an address for a minute": {v1alpha1.ClientServiceLoadBalancer, without(time.Minute), "{true true false false []}"},
 		"one without an address for two":      {v1alpha1.ClientServiceLoadBalancer, without(2 * time.Minute), "{true true false true []}"},
 		"one that had none, and has one": {v1alpha1.ClientServiceLoadBalancer, func(s *scene, service *corev1.Service) {
@@ -77,7 +81,9 @@ func TestOutside(t *testing.T) {
 			balanced(s, service)
 			service.SetOwnerReferences(owner("EtcdCluster", "b", "u9"))
 		}, "{false false false false []}"},
-		"missing": {v1alpha1.ClientServiceLoadBalancer, func(s *scene, _ *corev1.Service) { s.drop("Service a-client") }, "{false false false false []}"},
+		"missing": {v1alpha1.ClientServiceLoadBalancer, func(s *scene, _ *corev1.Service) {
+			s.drop("Service a-client")
+		}, "{false false false false []}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, service := offering(t, test.kind)
@@ -96,7 +102,7 @@ func TestClientServiceIsMadeRight(t *testing.T) {
 		spoil func(*scene, *corev1.Service)
 		want  string // what is wrong with it
 	}{
-		"as wanted": {func(*scene, *corev1.Service) {}, ""},
+		"as wanted": {nothing, ""},
 		"others have added": {func(_ *scene, service *corev1.Service) {
 			service.Annotations["cloud.example.com/id"], service.Labels["cloud"] = "1", "x"
 			service.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8"}
@@ -132,5 +138,34 @@ func TestClientServiceIsMadeRight(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestCertificateIsAskedForAgain: of cert-manager, if the certificate is to have a name more, or one less.
+func TestCertificateIsAskedForAgain(t *testing.T) {
+	s := newScene(t)
+	s.c.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"}
+	s.c.Spec.TLS.ExtraSANs = []v1alpha1.SAN{"etcd.example.com"}
+	for _, certificate := range specs.Certificates(s.c, "") {
+		s.objects = append(s.objects, certificate)
+	}
+	for _, test := range []struct {
+		names []v1alpha1.SAN
+		want  string
+	}{
+		{[]v1alpha1.SAN{"etcd.example.com"}, ""},
+		{[]v1alpha1.SAN{"etcd.example.com", "192.0.2.7"}, "Certificate a-server"},
+		{nil, "Certificate a-server"},
+	} {
+		s.c.Spec.TLS.ExtraSANs = test.names
+		got := ""
+		for _, object := range s.look().Objects {
+			if object.Kind == "Certificate" {
+				got += object.String()
+			}
+		}
+		if got != test.want {
+			t.Errorf("with %v: %q, want %q", test.names, got, test.want)
+		}
 	}
 }

@@ -37,8 +37,8 @@ func withAddress(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster.View
 		condition.Message = fmt.Sprintf("the load balancer of Service %s has an address: see status.externalEndpoints", c.ClientService())
 	case v.Outside.Late:
 		condition.Reason = v1alpha1.ReasonAddressMissing
-		condition.Message = fmt.Sprintf("the Service %s has had no address for 2m0s: see with kubectl describe service %s what assigns "+
-			"addresses to load balancers in this Kubernetes cluster, and what it says; clients within it are served", c.ClientService(), c.ClientService())
+		condition.Message = fmt.Sprintf("the Service %[1]s has had no address for 2m0s: see with kubectl describe service %[1]s what assigns "+
+			"addresses to load balancers in this Kubernetes cluster, and what it says; clients within it are served", c.ClientService())
 	default:
 		condition.Reason = v1alpha1.ReasonAddressPending
 		condition.Message = fmt.Sprintf("the Service %s waits for the address of a load balancer", c.ClientService())

@@ -2,9 +2,10 @@ package specs
 
 import (
 	"cmp"
-	"net"
+	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 )
@@ -36,12 +37,20 @@ func ServerNames(c *v1alpha1.EtcdCluster, domain string) (names, addresses []str
 func externalNames(c *v1alpha1.EtcdCluster) (all []string) {
 	all = texts(c.Spec.TLS.ExtraSANs)
 	for _, endpoint := range c.Status.ExternalEndpoints {
-		host, _, err := net.SplitHostPort(endpoint.Address)
-		if err == nil && endpoint.Source != v1alpha1.FromNode {
-			all = append(all, host)
+		if endpoint.Source != v1alpha1.FromNode {
+			host := endpoint.Address[:max(0, strings.LastIndex(endpoint.Address, ":"))]
+			all = append(all, strings.Trim(host, "[]"))
 		}
 	}
 	return all
+}
+
+// Address is host:port, with brackets where the host has colons itself.
+func Address(host string, port int32) string {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return fmt.Sprintf("%s:%d", host, port)
 }
 
 // distinct drops what is there twice.
