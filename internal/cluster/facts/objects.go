@@ -36,8 +36,7 @@ func (j *builder) objects() {
 
 func (j *builder) secrets() {
 	c, v, found := j.c, &j.v, j.Found()
-	held := certs.Read(c, func(name string) *corev1.Secret { return found[name] })
-	held.Domain = j.Domain
+	held := j.held()
 	v.Lost, v.Ending, v.Certificates = lost(c, held, j.later()), held.Ending(c, j.later()), held.Certificates(c, j.later())
 	v.NotRoot = notRoot(c, held.Operator(c, j.Now))
 	v.Rotation = held.Rotation(c, j.facts())

@@ -169,3 +169,14 @@ func TestCertificateIsAskedForAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestDomainIsNamed: members get another certificate where the operator is told of another domain.
+func TestDomainIsNamed(t *testing.T) {
+	for domain, want := range map[string]string{"": "[]", "cluster.local": "[]", "corp.example": "[Secret a-member-tls]"} {
+		s := newScene(t)
+		s.domain = domain
+		if got := fmt.Sprint(s.look().Objects); got != want {
+			t.Errorf("%q: %s", domain, got)
+		}
+	}
+}
