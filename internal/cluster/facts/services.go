@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -93,8 +94,8 @@ func (j *builder) outside() {
 		add(address, v1alpha1.ClientPort, v1alpha1.FromExternalIP)
 	}
 	if wanted == v1alpha1.ClientServiceNodePort {
-		for name := range j.pods {
-			add(addressOf(j.Nodes[j.pods[name].Spec.NodeName]), nodePort(have), v1alpha1.FromNode)
+		for _, pod := range j.pods {
+			add(cmp.Or(externalIP(j.Nodes[pod.Spec.NodeName]), pod.Status.HostIP), nodePort(have), v1alpha1.FromNode)
 		}
 	}
 	slices.SortFunc(o.Endpoints, func(a, b cluster.Endpoint) int { return strings.Compare(a.Address, b.Address) })
@@ -116,17 +117,14 @@ func nodePort(service *corev1.Service) int32 {
 	return 0
 }
 
-// addressOf is the address by which a node is reached from outside, if it has one, else by which other nodes reach it; empty if the node is
-// not known.
-func addressOf(node *corev1.Node) string {
+// externalIP is the address by which a node is reached from outside; empty if it has none, or is not known.
+func externalIP(node *corev1.Node) string {
 	if node == nil {
 		return ""
 	}
-	for _, kind := range []corev1.NodeAddressType{corev1.NodeExternalIP, corev1.NodeInternalIP} {
-		for _, address := range node.Status.Addresses {
-			if address.Type == kind {
-				return address.Address
-			}
+	for _, address := range node.Status.Addresses {
+		if address.Type == corev1.NodeExternalIP {
+			return address.Address
 		}
 	}
 	return ""

@@ -22,10 +22,11 @@ func offering(t *testing.T, kind v1alpha1.ClientServiceType) (*scene, *corev1.Se
 	service.Spec.Ports[0].NodePort = 30001
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n0"}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	node.Status.Addresses = []corev1.NodeAddress{
-		{Type: corev1.NodeInternalIP, Address: "10.1.1.1"}, {Type: corev1.NodeHostName, Address: "n0"},
-	}
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.1.1.2"}}
 	s.objects = append(s.objects, node)
+	for _, name := range []string{"a-0", "a-1", "a-2"} {
+		s.pod(name).Status.HostIP = "10.1.1.1"
+	}
 	return s, service
 }
 
@@ -59,8 +60,12 @@ func TestOutside(t *testing.T) {
 			node := s.find("Node n0").(*corev1.Node)
 			node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "198.51.100.1"})
 		}, "{true false false false [{198.51.100.1:30001 Node}]}"},
+		"nodes of which one has no Pod any more": {v1alpha1.ClientServiceNodePort, func(s *scene, _ *corev1.Service) {
+			s.pod("a-0").Status.HostIP, s.pod("a-1").Status.HostIP = "", "10.1.1.0"
+		}, "{true false false false [{10.1.1.0:30001 Node} {10.1.1.1:30001 Node}]}"},
 		"a node that is not known": {
-			v1alpha1.ClientServiceNodePort, func(s *scene, _ *corev1.Service) { s.drop("Node n0") }, "{true false false false []}",
+			v1alpha1.ClientServiceNodePort, func(s *scene, _ *corev1.Service) { s.drop("Node n0") },
+			"{true false false false [{10.1.1.1:30001 Node}]}",
 		},
 		"a load balancer": {
 			v1alpha1.ClientServiceLoadBalancer, balanced,
