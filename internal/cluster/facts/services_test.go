@@ -116,6 +116,9 @@ func TestClientServiceIsMadeRight(t *testing.T) {
 		"an annotation that others have removed": {func(_ *scene, service *corev1.Service) { delete(service.Annotations, "a") }, wrong},
 		"an annotation that is wanted no more":   {func(s *scene, _ *corev1.Service) { s.c.Spec.ClientService.Annotations = nil }, wrong},
 		"nothing is asked for any more":          {func(s *scene, _ *corev1.Service) { s.c.Spec.ClientService = nil }, wrong},
+		"nothing but an annotation is asked for no more": {func(s *scene, service *corev1.Service) {
+			s.c.Spec.ClientService, service.Spec.Type = nil, corev1.ServiceTypeClusterIP
+		}, wrong},
 		"another type in the spec": {
 			func(s *scene, _ *corev1.Service) { s.c.Spec.ClientService.Type = v1alpha1.ClientServiceNodePort }, wrong,
 		},
