@@ -146,6 +146,32 @@ func relatedImages(environment []string) (specs.Images, error) {
 	return images, nil
 }
 
+// ownDomain is the domain by which the resolver of the operator's Pod finds Services.
+func ownDomain() string {
+	content, err := os.ReadFile("/etc/resolv.conf")
+	if err != nil {
+		return "" // not in a Pod
+	}
+	return clusterDomain(string(content))
+}
+
+// clusterDomain is the domain of a Kubernetes cluster by what the kubelet writes for a Pod: search NAMESPACE.svc.DOMAIN svc.DOMAIN DOMAIN.
+// It is empty if there is none.
+func clusterDomain(resolver string) string {
+	for line := range strings.Lines(resolver) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || fields[0] != "search" {
+			continue
+		}
+		for _, name := range fields[1:] {
+			if domain, is := strings.CutPrefix(strings.TrimSuffix(name, "."), "svc."); is && domain != "" {
+				return domain
+			}
+		}
+	}
+	return ""
+}
+
 func parse(args []string) (manager.Options, zap.Options, error) {
 	chosen := manager.Options{
 		HasOperatorCondition: os.Getenv("OPERATOR_CONDITION_NAME") != "", Now: time.Now, Random: rand.Reader,
@@ -168,6 +194,8 @@ func parse(args []string) (manager.Options, zap.Options, error) {
 		chosen.TaskPullSecrets = append(chosen.TaskPullSecrets, strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })...)
 		return nil
 	})
+	flags.StringVar(&chosen.Domain, "cluster-domain", ownDomain(), "domain of the Kubernetes cluster, by which certificates name members, "+
+		"too; default: the one in the pod's /etc/resolv.conf, else cluster.local")
 	limitFlags(flags, &chosen.Limits)
 	flags.Var((*objectstore.Endpoints)(&chosen.StoreEndpoints), objectstore.EndpointsFlag,
 		"endpoints that an EtcdBackupStore may have tokens sent to, "+

@@ -92,6 +92,22 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestClusterDomain: the domain is found in what a kubelet writes for a Pod, and in nothing else.
+func TestClusterDomain(t *testing.T) {
+	for resolver, want := range map[string]string{
+		"search operators.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.96.0.10\noptions ndots:5\n": "cluster.local",
+		"nameserver 10.96.0.10\nsearch operators.svc.corp.example. svc.corp.example. corp.example. office.example.\n":  "corp.example",
+		"search office.example\n": "", "search\n": "", "": "", "search svc.\n": "", "# search svc.no\n": "",
+	} {
+		if got := clusterDomain(resolver); got != want {
+			t.Errorf("%q: got %q, want %q", resolver, got, want)
+		}
+	}
+	if chosen, _, err := parse([]string{"--cluster-domain=corp.example"}); err != nil || chosen.Domain != "corp.example" {
+		t.Errorf("got %q, %v", chosen.Domain, err)
+	}
+}
+
 // TestJobProxy: Jobs get the operator's proxy, in either spelling, and none with a password, which every Pod would show.
 func TestJobProxy(t *testing.T) {
 	of := func(values map[string]string) func(string) string {

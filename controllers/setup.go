@@ -43,6 +43,7 @@ type Shared struct {
 	Installation string                      // its Lease, with its namespace; empty without one
 	Namespace    string                      // in which the operator runs; empty outside of Kubernetes
 	Version      string                      // of the operator
+	Domain       string                      // of the Kubernetes cluster; empty if none is known
 
 	Images specs.Images  // for versions of etcd where the user chooses none
 	Limits limits.Limits // of what EtcdClusters may request
@@ -69,11 +70,11 @@ func (s Shared) clusters(recorder events.EventRecorder) *EtcdClusterReconciler {
 			Cache: s.Client, Live: s.Live, Scales: s.Client.SubResource("scale"), Dialer: s.Dialer,
 			Remains: etcd.ReadRemains, Timings: etcd.ReadTimings, Resizes: s.Resizes, NoNodes: s.NoNodes, Now: s.Now, Ahead: s.Clock.Ahead,
 			Behind:   s.Clock.Behind,
-			Operator: s.Namespace, Limits: s.Limits,
+			Operator: s.Namespace, Domain: s.Domain, Limits: s.Limits,
 		},
 		Actor: &act.Actor{
 			Client: s.Client, Live: s.Live, Dialer: s.Dialer, Images: s.Images,
-			Operator: s.Namespace, Now: s.Now, Later: s.Clock.Later, Random: s.Random, Leads: s.Leads,
+			Operator: s.Namespace, Domain: s.Domain, Now: s.Now, Later: s.Clock.Later, Random: s.Random, Leads: s.Leads,
 		},
 		Dialer: s.Dialer,
 		Events: recorder,

@@ -147,6 +147,12 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="TLS",order=20
 	TLS TLS `json:"tls,omitzero"`
 
+	// clientService says how clients reach the Service <cluster>-client, also from outside of the Kubernetes cluster. Default: it is a
+	// ClusterIP.
+	// +optional
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Service",order=136
+	ClientService *ClientService `json:"clientService,omitempty"`
+
 	// networkPolicy says which peers may reach the members over the network.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Network Policy",order=60
@@ -317,6 +323,8 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.issuerRef) || !has(self.lifetimes) || !has(self.lifetimes.certificate) || duration(self.lifetimes.certificate) >= duration('1h')",fieldPath=".lifetimes",message="tls.lifetimes.certificate must be at least 1h with tls.issuerRef: cert-manager issues none for less"
 // +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".revocations",message="tls.revocations needs tls.mode Enabled: without TLS nobody shows a certificate"
 // +kubebuilder:validation:XValidation:rule="!has(self.revocations) || self.revocations.size() == 0 || !has(self.secretRefs) && !has(self.issuerRef)",fieldPath=".revocations",message="tls.revocations is about certificates that an authority of the operator has signed: with tls.secretRefs or tls.issuerRef have whoever issues certificates begin with another authority, and members refuse all that the one before has signed"
+// +kubebuilder:validation:XValidation:rule="!has(self.extraSANs) || self.extraSANs.size() == 0 || !has(self.mode) || self.mode != 'Disabled'",fieldPath=".extraSANs",message="tls.extraSANs needs tls.mode Enabled: without TLS there are no certificates"
+// +kubebuilder:validation:XValidation:rule="!has(self.extraSANs) || self.extraSANs.size() == 0 || !has(self.secretRefs)",fieldPath=".extraSANs",message="tls.extraSANs is for certificates that the operator makes or asks cert-manager for: with tls.secretRefs have whoever issues the certificate of server add the names"
 type TLS struct {
 	// mode is Enabled (TLS 1.3 with client certificates required, for clients and
 	// between members) or Disabled
@@ -343,6 +351,16 @@ type TLS struct {
 	// +kubebuilder:validation:MaxItems=256
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Revoked Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=63
 	Revocations []Revocation `json:"revocations,omitempty"`
+
+	// extraSANs are further DNS names and IP addresses for the certificate that members show to clients: those by which clients outside
+	// of the Kubernetes cluster connect. It has by itself the names of the Services, localhost, and the addresses in
+	// status.externalEndpoints, except those of nodes. Members have another certificate within a minute and a half of a change, and do not
+	// restart. At most 32.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Further Names in the Certificate",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=144
+	ExtraSANs []SAN `json:"extraSANs,omitempty"`
 
 	// secretRefs has certificates come from Secrets that a person or another tool keeps. The operator verifies what they hold, and
 	// gives members only what serves. It may be added, changed and removed while the cluster runs: every member restarts twice, one at a

@@ -61,6 +61,20 @@ var hostileFields = []struct {
 	{"EtcdCluster", "revoked serial number", func(o map[string]any, text, more string) {
 		set(o, []any{map[string]any{"serial": text, "reason": more}}, "spec", "tls", "revocations")
 	}, false},
+	{"EtcdCluster", "annotation of the Service", func(o map[string]any, text, more string) {
+		set(o, more, "spec", "clientService", "annotations", text)
+	}, false},
+	{"EtcdCluster", "label of the Service", func(o map[string]any, text, more string) {
+		set(o, more, "spec", "clientService", "labels", text)
+	}, false},
+	{"EtcdCluster", "class and ranges of the load balancer", func(o map[string]any, text, more string) {
+		set(o, map[string]any{
+			"type": "LoadBalancer", "loadBalancerClass": text, "loadBalancerSourceRanges": []any{more},
+		}, "spec", "clientService")
+	}, true},
+	{"EtcdCluster", "name in the certificate", func(o map[string]any, text, _ string) {
+		set(o, []any{text}, "spec", "tls", "extraSANs")
+	}, false},
 	{"EtcdCluster", "storage class", func(o map[string]any, text, _ string) {
 		set(o, text, "spec", "storage", "storageClassName")
 	}, false},

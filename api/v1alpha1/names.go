@@ -103,6 +103,9 @@ const (
 	// AnnotationRevokedAt holds, on the Secret that members mount, when a certificate was revoked last (RFC 3339, with
 	// nanoseconds); and on a Pod the one that it was made with. A connection may be older than that only if its member is.
 	AnnotationRevokedAt = "etcd-operator.dev/revoked-at"
+	// AnnotationSettings holds, on the client Service, a fingerprint of spec.clientService as it was applied. What the spec no longer has
+	// is removed when it differs.
+	AnnotationSettings = "etcd-operator.dev/settings"
 )
 
 // Formats of a status, as status.format says. A new one is needed when an older operator would do harm because it

@@ -21,7 +21,7 @@ type EtcdClusterStatus struct {
 	LastAllowed string `json:"lastAllowed,omitempty"`
 
 	// conditions are Available, Progressing and Degraded; PerformanceDegraded once the cluster has formed; AuthEnabled where
-	// authentication was asked for, or found; and Imported with bootstrap.import.
+	// authentication was asked for, or found; AddressAssigned with clientService.type LoadBalancer; and Imported with bootstrap.import.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -77,6 +77,14 @@ type EtcdClusterStatus struct {
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Endpoint for Clients",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=6
 	Endpoint string `json:"endpoint,omitempty"`
+
+	// externalEndpoints are where clients outside of the Kubernetes cluster connect to, by the client Service: the addresses of its load
+	// balancer and its external IPs; with type NodePort those of the nodes that members run on.
+	// +optional
+	// +listType=map
+	// +listMapKey=address
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Endpoints for Clients outside",order=136
+	ExternalEndpoints []ExternalEndpoint `json:"externalEndpoints,omitempty"`
 
 	// clusterID is etcd's own ID of the cluster, in hexadecimal. Once it is set,
 	// no member is ever started as part of a new cluster again.

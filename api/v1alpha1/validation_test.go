@@ -37,7 +37,7 @@ func TestRefusals(t *testing.T) {
 	number := 0
 	for _, table := range [][]refusal{
 		sizes, versions, operations, storage, immutable, etcdSettings, flags, podSettings, restores, backups, networks,
-		sources,
+		sources, outsides,
 	} {
 		for _, r := range table {
 			number++

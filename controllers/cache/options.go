@@ -73,5 +73,10 @@ func leanNode(object any) (any, error) {
 			lean.Status.Conditions = []corev1.NodeCondition{condition}
 		}
 	}
+	for _, address := range node.Status.Addresses {
+		if address.Type == corev1.NodeExternalIP {
+			lean.Status.Addresses = append(lean.Status.Addresses, address)
+		}
+	}
 	return lean, nil
 }

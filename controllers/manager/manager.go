@@ -50,6 +50,8 @@ type Options struct {
 	Namespaces         []string // to watch; none means all
 	// Images are to be taken for versions of etcd where the user chooses none.
 	Images specs.Images
+	// Domain is that of the Kubernetes cluster, which certificates name members by, too. Empty: cluster.local.
+	Domain string
 	// Limits are what EtcdClusters may request.
 	Limits limits.Limits
 	// StoreEndpoints are those that stores of backups may send tokens to, besides those of their providers.
@@ -205,7 +207,7 @@ func (m *Manager) shared() (controllers.Shared, error) {
 	shared := controllers.Shared{
 		Client: cache.SecretClient{Client: m.GetClient(), Memory: &cache.Secrets{Now: chosen.Now}}, Live: m.GetAPIReader(),
 		Clock: m.clock, Resizes: rights.Resizes(m.config),
-		Installation: m.installation(), Namespace: chosen.PodNamespace, Version: chosen.Version,
+		Installation: m.installation(), Namespace: chosen.PodNamespace, Version: chosen.Version, Domain: chosen.Domain,
 		Images: chosen.Images, Limits: chosen.Limits, Now: chosen.Now, Random: chosen.Random,
 	}
 	shared.Dialer = &connect.Dialer{Pool: etcd.NewPool(), Reader: shared.Client, Now: chosen.Now, Random: chosen.Random}

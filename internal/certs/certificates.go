@@ -54,18 +54,18 @@ func (a Authority) issue(
 	return pki.Issue(random, now, a.Pair, r)
 }
 
-// serverRequest names every member and the client Service. Servers are clients
-// too, because etcdctl in a member's Pod uses the same certificate.
-func serverRequest(c *v1alpha1.EtcdCluster) pki.Request {
-	client := c.ClientService()
-	return pki.Request{
+// serverRequest names every member, the client Service, and what clients outside of the Kubernetes cluster connect by. Servers are
+// clients too, because etcdctl in a member's Pod uses the same certificate.
+func (h KeyMaterial) serverRequest(c *v1alpha1.EtcdCluster) pki.Request {
+	names, addresses := specs.ServerNames(c, h.Domain)
+	r := pki.Request{
 		CommonName: "etcd-server", Server: true, Client: true, Lifetime: c.Spec.TLS.CertificateLifetime(),
-		DNSNames: append([]string{
-			anyMember(c), client, client + "." + c.Namespace, client + "." + c.Namespace + ".svc",
-			client + "." + c.Namespace + ".svc.cluster.local", "localhost",
-		}, adoptedHosts(c)...),
-		IPs: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		DNSNames: append(names, adoptedHosts(c)...),
 	}
+	for _, address := range addresses {
+		r.IPs = append(r.IPs, net.ParseIP(address))
+	}
+	return r
 }
 
 func peerRequest(c *v1alpha1.EtcdCluster) pki.Request {

@@ -35,6 +35,9 @@ type KeyMaterial struct {
 	seeds                [2]pki.Pair           // authorities of the cluster that is adopted, clients' first
 	external             [parts]externalSecret // what external Secrets hold; empty if certificates are ours
 
+	// Domain is that of the Kubernetes cluster, for the names of members; empty if none is known.
+	Domain string
+
 	// Issued are the Secrets that certificates of EtcdUsers are taken from while the authority of clients is external, by the name
 	// of the EtcdUser.
 	Issued map[string]*corev1.Secret
@@ -148,7 +151,7 @@ func (h KeyMaterial) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) 
 		return errors.Join(
 			same("client authority", h.memberCAs[0], h.ClientCA.Bundle()), same("peer authority", h.memberCAs[1], h.PeerCA.Bundle()),
 			same("fingerprint of authorities", []byte(h.trust), []byte(h.wantedTrust())),
-			h.checkPart(c, h.ClientCA, server, h.Server, serverRequest(c), now),
+			h.checkPart(c, h.ClientCA, server, h.Server, h.serverRequest(c), now),
 			h.checkPart(c, h.PeerCA, peer, h.Peer, peerRequest(c), now), h.listFault(c, now))
 	case c.RootSecret():
 		return errors.Join(same("list of endpoints", []byte(h.rootEndpoints), []byte(specs.Endpoint(c))),
@@ -263,7 +266,7 @@ func (h *KeyMaterial) keep(c *v1alpha1.EtcdCluster, name string, a Authority) *c
 func (h *KeyMaterial) makeMember(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (*corev1.Secret, error) {
 	var err error
 	since := h.PeerCA.since(c, h.written.peer, now, h.memberCAs[1], h.Peer)
-	if h.Server, err = h.issue(random, now, c, h.ClientCA, server, h.Server, serverRequest(c)); err != nil {
+	if h.Server, err = h.issue(random, now, c, h.ClientCA, server, h.Server, h.serverRequest(c)); err != nil {
 		return nil, fmt.Errorf("issue server certificate: %w", err)
 	}
 	if h.Peer, err = h.issue(random, now, c, h.PeerCA, peer, h.Peer, peerRequest(c)); err != nil {

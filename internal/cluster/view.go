@@ -40,6 +40,8 @@ type View struct {
 	Certificates Certificates
 	// Monitoring is about objects of the Prometheus Operator.
 	Monitoring Monitoring
+	// Outside is how clients outside of the Kubernetes cluster reach members.
+	Outside Outside
 
 	// Adoption is about the running cluster that becomes this one.
 	Adoption Adoption
@@ -217,6 +219,21 @@ type Monitoring struct {
 	Denied  bool   // the cluster's NetworkPolicy lets nobody scrape its members
 }
 
+// Outside is what is seen of how clients outside of the Kubernetes cluster reach the client Service.
+type Outside struct {
+	Read      bool       // the Service was seen, and has the type that is wanted
+	Balanced  bool       // it is to have a load balancer
+	Assigned  bool       // of that: it has an address
+	Late      bool       // of that: it has had none for two minutes
+	Endpoints []Endpoint // by address
+}
+
+// Endpoint is where a client connects to.
+type Endpoint struct {
+	Address string // host:port
+	Source  string // where the address comes from
+}
+
 // Object is a supporting object: a Service, a Secret, a PodDisruptionBudget, a NetworkPolicy, or a part of a volume.
 type Object struct {
 	Kind, Name   string
@@ -257,8 +274,8 @@ const (
 	Size Part = "size"
 )
 
-// OtherType is what is wrong with a Service whose type was changed. The event says so when the Service is applied.
-const OtherType = "its type was changed, and is set back to ClusterIP; make a Service of your own for clients outside of the cluster"
+// OtherType is what is wrong with a Service whose type was changed on the Service itself. The event says so when the Service is applied.
+const OtherType = "its type was changed, and is set back; for clients outside of the Kubernetes cluster set spec.clientService.type"
 
 // String is the object as people name it.
 func (o Object) String() string {

@@ -51,7 +51,7 @@ func singlePoints() {
 			g.Expect(service.Spec.Type).To(Equal(corev1.ServiceTypeClusterIP))
 		}).Should(Succeed())
 		Eventually(notesOf).WithArguments(c, "ObjectsApplied").Should(ContainElement(And(
-			ContainSubstring("is set back to ClusterIP"), ContainSubstring("make a Service of your own"))))
+			ContainSubstring("its type was changed, and is set back"), ContainSubstring("set spec.clientService.type"))))
 	})
 
 	It("two clusters that begin with one backup have no revision in common", func() {

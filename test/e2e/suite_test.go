@@ -58,6 +58,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("deletion", deletion)
 	Describe("imports", imports)
 	Describe("adoption", adoptions)
+	Describe("clients outside of the Kubernetes cluster", Ordered, fromOutside)
 	Describe("samples", samples)
 	Describe("leaders", Label("faults"), leadersThatRefuse)
 	Describe("an operator that is older", Label("faults"), olderOperator)

@@ -41,6 +41,7 @@ type Actor struct {
 	Images specs.Images                    // the image that this operator takes for each version of etcd
 	// Operator is the namespace of the operator's own Pods; empty if it runs outside of Kubernetes.
 	Operator string
+	Domain   string // of the Kubernetes cluster; empty if none is known
 	Now      func() time.Time
 	Later    func() time.Time // by whichever clock is ahead, this machine's or the API server's: certificates are made by it
 	Random   io.Reader        // for keys and serial numbers of certificates

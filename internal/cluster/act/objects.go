@@ -42,7 +42,7 @@ func (a *Actor) applyAll(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster
 	}
 	objects := append(secrets, specs.HeadlessService(c), specs.ClientService(c), specs.Budget(c, v.MustStay()),
 		specs.NetworkPolicy(c, a.Operator))
-	for _, certificate := range specs.Certificates(c) {
+	for _, certificate := range specs.Certificates(c, a.Domain) {
 		objects = append(objects, certificate)
 	}
 	for _, monitor := range specs.Monitors(c) {
@@ -142,6 +142,7 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 		return nil, err
 	}
 	held := certs.Read(c, func(name string) *corev1.Secret { return found[name] })
+	held.Domain = a.Domain
 	var applied []client.Object
 	var unlabelled error
 	for _, name := range certs.Names(c) {

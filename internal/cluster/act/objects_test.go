@@ -406,3 +406,17 @@ func TestAdopted(t *testing.T) {
 		}
 	}
 }
+
+// TestCertificateNamesTheDomain: what is made is what is looked for with the same domain.
+func TestCertificateNamesTheDomain(t *testing.T) {
+	s := newScene(t, example(), seen(), secrets(t, now)...)
+	s.actor.Domain = "corp.example"
+	s.mustDo(plan.Apply{Objects: []cluster.Object{{Kind: "Secret", Name: "a-member-tls"}}})
+	held := s.held()
+	for domain, good := range map[string]bool{"corp.example": true, "": false} {
+		held.Domain = domain
+		if fault := held.Fault(example(), "a-member-tls", now); (fault == nil) != good {
+			t.Errorf("domain %q: %v", domain, fault)
+		}
+	}
+}

@@ -16,7 +16,7 @@ import (
 
 // certificates names the Certificates of cert-manager that are missing or not as wanted, and says what keeps them from being issued.
 func (j *builder) certificates() {
-	wanted := specs.Certificates(j.c)
+	wanted := specs.Certificates(j.c, j.Domain)
 	status := &j.v.Certificates
 	if len(wanted) > 0 && j.NoCertManager != "" {
 		status.Reason = v1alpha1.ReasonCertManagerMissing
@@ -32,7 +32,7 @@ func (j *builder) certificates() {
 			continue
 		}
 		j.compare("Certificate", want, have, have != nil, func() bool {
-			return equality.Semantic.DeepDerivative(want.Object["spec"], have.Object["spec"])
+			return equality.Semantic.DeepDerivative(want.Object["spec"], have.Object["spec"]) && hasSameNames(want, have)
 		})
 	}
 	if len(taken) > 0 {
@@ -47,13 +47,25 @@ func (j *builder) certificates() {
 	}
 }
 
+// hasSameNames says whether a Certificate asks for no more names than are wanted: one that was taken away must not stay valid.
+func hasSameNames(want, have *unstructured.Unstructured) bool {
+	for _, field := range []string{"dnsNames", "ipAddresses"} {
+		wanted, _, _ := unstructured.NestedStringSlice(want.Object, "spec", field)
+		found, _, _ := unstructured.NestedStringSlice(have.Object, "spec", field)
+		if !slices.Equal(wanted, found) {
+			return false
+		}
+	}
+	return true
+}
+
 // overwritten says why Secrets, by their names, are not to be written by cert-manager: they have another owner.
 func (s *Snapshot) overwritten() map[string]string {
 	all := map[string]string{}
 	if s.NoCertManager != "" {
 		return all
 	}
-	for _, want := range specs.Certificates(s.Cluster) {
+	for _, want := range specs.Certificates(s.Cluster, s.Domain) {
 		name := specs.SecretOf(want)
 		if why := specs.WouldOverwrite(want, s.Certificates[want.GetName()], s.ExternalSecrets[name]); why != "" {
 			all[name] = why

@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -24,8 +23,9 @@ func (j *builder) objects() {
 	j.certificates()
 	for _, want := range []*corev1.Service{specs.HeadlessService(j.c), specs.ClientService(j.c)} {
 		have := j.Services[want.Name]
-		j.compare("Service", want, have, have != nil, func() bool { return isService(want.Spec, have.Spec) })
+		j.compare("Service", want, have, have != nil, func() bool { return isService(want, have) })
 	}
+	j.outside()
 	want, have := specs.Budget(j.c, j.v.MustStay()), j.Budget
 	j.compare("PodDisruptionBudget", want, have, have != nil, func() bool {
 		return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector)
@@ -34,22 +34,9 @@ func (j *builder) objects() {
 	j.monitors()
 }
 
-// isService says whether a Service selects what is wanted and nothing less, and has the
-// wanted ports, in any order. Ports that others have added stay.
-func isService(want, have corev1.ServiceSpec) bool {
-	for _, port := range want.Ports {
-		same := func(p corev1.ServicePort) bool { return equality.Semantic.DeepDerivative(port, p) }
-		if !slices.ContainsFunc(have.Ports, same) {
-			return false
-		}
-	}
-	want.Ports = nil
-	return equality.Semantic.DeepDerivative(want, have) && maps.Equal(want.Selector, have.Selector)
-}
-
 func (j *builder) secrets() {
 	c, v, found := j.c, &j.v, j.Found()
-	held := certs.Read(c, func(name string) *corev1.Secret { return found[name] })
+	held := j.held()
 	v.Lost, v.Ending, v.Certificates = lost(c, held, j.later()), held.Ending(c, j.later()), held.Certificates(c, j.later())
 	v.NotRoot = notRoot(c, held.Operator(c, j.Now))
 	v.Rotation = held.Rotation(c, j.facts())
@@ -131,13 +118,6 @@ func (j *builder) compare(kind string, want, have metav1.Object, there bool, asW
 		object.Why, object.CanWait = "labels of it are not as wanted", true
 	}
 	j.v.Objects = append(j.v.Objects, object)
-}
-
-// hasOtherType says whether the type of a Service was changed, such as to LoadBalancer.
-func hasOtherType(want, have metav1.Object) bool {
-	wanted, is := want.(*corev1.Service)
-	found, has := have.(*corev1.Service)
-	return is && has && found.Spec.Type != wanted.Spec.Type
 }
 
 // amount is the part of an object that changes from time to time: another amount is another wish.

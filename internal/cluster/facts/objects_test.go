@@ -185,7 +185,7 @@ func TestChangedTypeOfServiceIsReported(t *testing.T) {
 	s := newScene(t)
 	s.find("Service a-client").(*corev1.Service).Spec.Type = corev1.ServiceTypeLoadBalancer
 	step, _ := plan.Next(s.look())
-	const want = "apply Service a-client; Service a-client: its type was changed, and is set back to ClusterIP; make a Service of your own"
+	const want = "apply Service a-client; Service a-client: its type was changed, and is set back; for clients outside"
 	if !strings.HasPrefix(step.String(), want) || plan.KindOf(step).Event != "ObjectsApplied" {
 		t.Errorf("%s", step)
 	}

@@ -27,7 +27,9 @@ func (s *Snapshot) Found() map[string]*corev1.Secret {
 
 func (s *Snapshot) held() certs.KeyMaterial {
 	found := s.Found()
-	return certs.Read(s.Cluster, func(name string) *corev1.Secret { return found[name] })
+	held := certs.Read(s.Cluster, func(name string) *corev1.Secret { return found[name] })
+	held.Domain = s.Domain
+	return held
 }
 
 // IsRotating says whether an authority is rotated.

@@ -68,6 +68,7 @@ type scene struct {
 	resizes  *specs.Resizes          // what Kubernetes can resize; nil: all
 	ahead    time.Duration           // of the API server's clock
 	operator string                  // namespace of the operator; empty if it runs outside of Kubernetes
+	domain   string                  // of the Kubernetes cluster
 	limits   limits.Limits           // of what the cluster may ask for
 	broken   error                   // what every read from the API server itself ends with
 
@@ -236,7 +237,7 @@ func (s *scene) observer() *observe.Observer {
 		Cache: cache, Live: live, Dialer: s, Remains: s.remainsAt, Timings: s.timingsAt,
 		Resizes: func() specs.Resizes { return ptr.Deref(s.resizes, specs.ResizesAll) }, Now: func() time.Time { return now },
 		Ahead: func() time.Duration { return max(s.ahead, 0) }, Behind: func() time.Duration { return max(-s.ahead, 0) },
-		Operator: s.operator, Limits: s.limits,
+		Operator: s.operator, Domain: s.domain, Limits: s.limits,
 	}
 }
 

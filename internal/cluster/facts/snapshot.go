@@ -31,6 +31,7 @@ type Snapshot struct {
 	Resizes specs.Resizes // what of the resources of running Pods this Kubernetes changes
 
 	Operator string        // namespace of the operator's own Pods; empty if it runs outside of Kubernetes
+	Domain   string        // of the Kubernetes cluster; empty if none is known
 	Limits   limits.Limits // of what the cluster may ask for
 
 	Pods    []corev1.Pod                   // with the cluster's label, as a list has them

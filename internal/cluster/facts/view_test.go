@@ -50,6 +50,7 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 			DBSize: 1 << 20, InUse: 1 << 20,
 		})
 	}
+	want.Outside.Read = true
 	got := s.look()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("saw\n%+v\nwant\n%+v", got, want)

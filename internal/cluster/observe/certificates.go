@@ -17,7 +17,7 @@ import (
 // certificates reads the Certificates of cert-manager, if they are asked for.
 func (o *Observer) certificates(ctx context.Context, s *facts.Snapshot) error {
 	s.Certificates = map[string]*unstructured.Unstructured{}
-	for _, want := range specs.Certificates(s.Cluster) {
+	for _, want := range specs.Certificates(s.Cluster, s.Domain) {
 		have, missing, err := Certificate(ctx, o.Live, client.ObjectKeyFromObject(want))
 		if err != nil || missing != "" {
 			s.NoCertManager = missing

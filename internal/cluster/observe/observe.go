@@ -46,6 +46,8 @@ type Observer struct {
 	NoNodes bool // nodes may not be read: nothing is known of them
 	// Operator is the namespace of the operator's own Pods; empty if it runs outside of Kubernetes.
 	Operator string
+	// Domain is that of the Kubernetes cluster; empty if none is known.
+	Domain string
 	// Limits are what an EtcdCluster may ask for.
 	Limits limits.Limits
 	Now    func() time.Time
@@ -59,7 +61,8 @@ type Observer struct {
 // only an API server that does not is an error.
 func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (facts.Snapshot, error) {
 	s := facts.Snapshot{
-		Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Behind: o.Behind(), Resizes: o.Resizes(), Operator: o.Operator, Limits: o.Limits,
+		Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Behind: o.Behind(), Resizes: o.Resizes(), Operator: o.Operator,
+		Domain: o.Domain, Limits: o.Limits,
 	}
 	reads := facts.ByCluster(c)
 	if reads.LeftAlone {

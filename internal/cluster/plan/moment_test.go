@@ -204,7 +204,7 @@ func TestHashIsWhole(t *testing.T) {
 
 // isReported says whether no rule goes by a fact.
 func isReported(path string) bool {
-	reported := []string{"view.Hashes.", "view.Speeds", "view.Anomalies", "view.Busy", "view.Advice", "view.Usages"}
+	reported := []string{"view.Hashes.", "view.Speeds", "view.Anomalies", "view.Busy", "view.Advice", "view.Usages", "view.Outside"}
 	return slices.ContainsFunc(reported, func(fact string) bool { return strings.HasPrefix(path, fact) })
 }
 

@@ -31,7 +31,7 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 		condition.Message = shortened(condition.Message)
 		meta.SetStatusCondition(&all, condition)
 	}
-	return withAdoption(withMonitoring(withCertificates(all, c, v), c, v), c, v, step)
+	return withAdoption(withAddress(withMonitoring(withCertificates(all, c, v), c, v), c, v), c, v, step)
 }
 
 // sourcePort is the local address of a connection in an error of Go's net package: its port

@@ -151,6 +151,9 @@ func awaited(a cluster.Awaited) *v1alpha1.AwaitedBackup {
 func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluster.View) {
 	status.Selector = specs.SelectorText(c)
 	status.Endpoint = specs.Endpoint(c)
+	if v.Outside.Read {
+		status.ExternalEndpoints = externalEndpoints(v.Outside)
+	}
 	status.QuorumLoss = quorumLoss(v)
 	status.UnknownMembers = unknownMembers(v.Unknown)
 	if !v.Formed() {

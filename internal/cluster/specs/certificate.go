@@ -17,16 +17,14 @@ import (
 // installation without cert-manager knows no such kind.
 var CertificateKind = schema.GroupVersionKind{Group: "cert-manager.io", Version: "v1", Kind: "Certificate"}
 
-// Certificates are what cert-manager is asked for, one for each Secret that spec.tls.issuerRef stands for; nil if it does not.
-func Certificates(c *v1alpha1.EtcdCluster) []*unstructured.Unstructured {
+// Certificates are what cert-manager is asked for, one for each Secret that spec.tls.issuerRef stands for; nil if it does not. The domain
+// is that of ServerNames.
+func Certificates(c *v1alpha1.EtcdCluster, domain string) []*unstructured.Unstructured {
 	secrets := c.CertificateSecrets()
 	if secrets == nil || c.Spec.TLS.IssuerRef == nil {
 		return nil
 	}
-	members := []any{Host(c, "*")}
-	service := c.ClientService() + "." + c.Namespace
-	clients := append(members[:1:1], c.ClientService(), service, service+".svc", service+".svc.cluster.local", "localhost")
-	local := []any{"127.0.0.1", "::1"}
+	names, addresses := ServerNames(c, domain)
 	both, client := []any{"digital signature", "server auth", "client auth"}, []any{"digital signature", "client auth"}
 	of := func(name, secret string, spec map[string]any) *unstructured.Unstructured {
 		spec["secretName"] = secret
@@ -34,14 +32,22 @@ func Certificates(c *v1alpha1.EtcdCluster) []*unstructured.Unstructured {
 	}
 	return []*unstructured.Unstructured{
 		of("server", secrets.Server.Name, map[string]any{
-			"commonName": "etcd-server", "dnsNames": clients, "ipAddresses": local, "usages": both,
+			"commonName": "etcd-server", "dnsNames": list(names), "ipAddresses": list(addresses), "usages": both,
 		}),
-		of("peer", secrets.Peer.Name, map[string]any{"commonName": "etcd-peer", "dnsNames": members, "usages": both}),
+		of("peer", secrets.Peer.Name, map[string]any{"commonName": "etcd-peer", "dnsNames": []any{Host(c, "*")}, "usages": both}),
 		of("operator", secrets.Operator.Name, map[string]any{
 			"commonName": v1alpha1.RootUser, "dnsNames": []any{ClientHost(c)}, "usages": client,
 		}),
 		of("client", secrets.Client.Name, map[string]any{"commonName": "client", "dnsNames": []any{ClientHost(c)}, "usages": client}),
 	}
+}
+
+// list is as JSON has it.
+func list(texts []string) (all []any) {
+	for _, text := range texts {
+		all = append(all, text)
+	}
+	return all
 }
 
 // UserCertificate is what cert-manager is asked for on behalf of an EtcdUser, in a cluster with spec.tls.issuerRef. It goes with the

@@ -41,6 +41,15 @@ func ephemeral(s *v1alpha1.EtcdClusterSpec) {
 	s.Storage.Ephemeral = &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("2Gi")}
 }
 
+func outside(s *v1alpha1.EtcdClusterSpec) {
+	s.ClientService = &v1alpha1.ClientService{
+		Type: v1alpha1.ClientServiceLoadBalancer, LoadBalancerClass: "example.com/internal", ExternalTrafficPolicy: "Local", NodePort: 32379,
+		Annotations:              map[string]string{"example.com/subnet": "a"},
+		Labels:                   map[string]v1alpha1.LabelValue{"pool": "a", specs.ManagedByLabel: "stays the operator's"},
+		LoadBalancerSourceRanges: []v1alpha1.CIDR{"10.0.0.0/8", "192.0.2.0/24"},
+	}
+}
+
 func insecure(s *v1alpha1.EtcdClusterSpec) { s.TLS.Mode = v1alpha1.TLSDisabled }
 
 // full is the sample that spells every field out.

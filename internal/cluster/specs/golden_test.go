@@ -47,7 +47,9 @@ func TestGolden(t *testing.T) {
 		"volume_owned":  {specs.Volume(with(owned), "example-0", plan())},
 		"volume_full":   {specs.Volume(whole, "example-full-0", nil)},
 
-		"services": {specs.HeadlessService(example()), specs.ClientService(example())},
+		"services":        {specs.HeadlessService(example()), specs.ClientService(example())},
+		"service_outside": {specs.ClientService(with(outside))},
+		"service_full":    {specs.ClientService(whole)},
 
 		"secrets": {
 			specs.Authority(example(), example().ClientCA(), []byte("certificate"), []byte("key")),
@@ -136,12 +138,15 @@ func written(t *testing.T) []string {
 
 func certificates(t *testing.T) (all []runtime.Object) {
 	t.Helper()
-	if made := specs.Certificates(example()); made != nil {
+	if made := specs.Certificates(example(), ""); made != nil {
 		t.Errorf("without an issuer: %v", made)
 	}
-	for _, one := range specs.Certificates(with(issuedBy(v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer"}))) {
+	for _, one := range specs.Certificates(with(issuedBy(v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer"})), "") {
 		all = append(all, one)
 	}
+	named := with(issuedBy(v1alpha1.IssuerRef{Name: "corp"}))
+	named.Spec.TLS.ExtraSANs = []v1alpha1.SAN{"etcd.example.com", "203.0.113.7"}
+	all = append(all, specs.Certificates(named, "corp.example")[0])
 	withPassword := user()
 	withPassword.Spec.Authentication = v1alpha1.PasswordAuthentication
 	c := with(issuedBy(v1alpha1.IssuerRef{Name: "corp"}))

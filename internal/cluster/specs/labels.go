@@ -139,3 +139,12 @@ func merged(base, more map[string]string) map[string]string {
 	maps.Copy(all, base)
 	return all
 }
+
+// labelTexts are labels as objects have them.
+func labelTexts(labels map[string]v1alpha1.LabelValue) map[string]string {
+	all := map[string]string{}
+	for name, value := range labels {
+		all[name] = string(value)
+	}
+	return all
+}

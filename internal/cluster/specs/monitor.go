@@ -1,8 +1,6 @@
 package specs
 
 import (
-	"maps"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
@@ -91,16 +89,11 @@ func monitor(
 	c *v1alpha1.EtcdCluster, kind schema.GroupVersionKind, labels map[string]v1alpha1.LabelValue, spec map[string]any,
 ) *unstructured.Unstructured {
 	meta := owned(c, c.Name)
-	all := map[string]string{}
-	for name, value := range labels {
-		all[name] = string(value)
-	}
-	maps.Copy(all, meta.Labels)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	object.SetGroupVersionKind(kind)
 	object.SetName(meta.Name)
 	object.SetNamespace(meta.Namespace)
-	object.SetLabels(all)
+	object.SetLabels(merged(meta.Labels, labelTexts(labels)))
 	object.SetOwnerReferences(meta.OwnerReferences)
 	return object
 }

@@ -15,7 +15,7 @@ import (
 // written it for this very Certificate of this very cluster, or is to write it already.
 func TestFault87CertManagerWritesOverNothing(t *testing.T) {
 	c := with(issuedBy(v1alpha1.IssuerRef{Name: "corp"}))
-	wanted := specs.Certificates(c)[0]
+	wanted := specs.Certificates(c, "")[0]
 	name := specs.SecretOf(wanted)
 	secret := func(cluster, certificate string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{

@@ -52,7 +52,7 @@ func TestFault88ClientsAreBoundByName(t *testing.T) {
 		t.Error("no member restarts for it")
 	}
 	asked := []*unstructured.Unstructured{specs.UserCertificate(open, user())}
-	for _, one := range append(asked, specs.Certificates(open)...) {
+	for _, one := range append(asked, specs.Certificates(open, "")...) {
 		names, _, _ := unstructured.NestedStringSlice(one.Object, "spec", "dnsNames")
 		if !slices.Contains(names, specs.ClientHost(c)) && !slices.Contains(names, specs.Host(c, "*")) {
 			t.Errorf("%s has the names %q", one.GetName(), names)

@@ -81,14 +81,22 @@ var stays = map[string]change{
 	"monitoring.prometheusRule.labels": func(s *v1alpha1.EtcdClusterSpec) {
 		s.Monitoring.PrometheusRule = &v1alpha1.PrometheusRule{Labels: map[string]v1alpha1.LabelValue{"release": "a"}}
 	},
-	"paused":                    func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
-	"storage.quarantine":        func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
-	"tls.lifetimes.authority":   func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Authority.Duration = 90 * time.Minute },
-	"tls.lifetimes.certificate": func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Certificate.Duration = time.Hour },
-	"tls.revocations":           func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Revocations = []v1alpha1.Revocation{{Serial: "a1"}} },
-	"tls.issuerRef.group":       issuedBy(v1alpha1.IssuerRef{Group: "cert-manager.io"}),
-	"tls.issuerRef.kind":        issuedBy(v1alpha1.IssuerRef{Kind: "ClusterIssuer"}),
-	"tls.issuerRef.name":        issuedBy(v1alpha1.IssuerRef{Name: "corp"}),
+	"paused":                                 func(s *v1alpha1.EtcdClusterSpec) { s.Paused = true },
+	"storage.quarantine":                     func(s *v1alpha1.EtcdClusterSpec) { s.Storage.Quarantine = &metav1.Duration{} },
+	"tls.lifetimes.authority":                func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Authority.Duration = 90 * time.Minute },
+	"tls.lifetimes.certificate":              func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Lifetimes.Certificate.Duration = time.Hour },
+	"tls.revocations":                        func(s *v1alpha1.EtcdClusterSpec) { s.TLS.Revocations = []v1alpha1.Revocation{{Serial: "a1"}} },
+	"tls.extraSANs":                          func(s *v1alpha1.EtcdClusterSpec) { s.TLS.ExtraSANs = []v1alpha1.SAN{"etcd.example.com"} },
+	"clientService.type":                     served(v1alpha1.ClientService{Type: v1alpha1.ClientServiceNodePort}),
+	"clientService.annotations":              served(v1alpha1.ClientService{Annotations: map[string]string{"team": "a"}}),
+	"clientService.labels":                   served(v1alpha1.ClientService{Labels: map[string]v1alpha1.LabelValue{"pool": "a"}}),
+	"clientService.nodePort":                 served(v1alpha1.ClientService{NodePort: 30001}),
+	"clientService.loadBalancerClass":        served(v1alpha1.ClientService{LoadBalancerClass: "internal"}),
+	"clientService.loadBalancerSourceRanges": served(v1alpha1.ClientService{LoadBalancerSourceRanges: []v1alpha1.CIDR{"10.0.0.0/8"}}),
+	"clientService.externalTrafficPolicy":    served(v1alpha1.ClientService{ExternalTrafficPolicy: "Local"}),
+	"tls.issuerRef.group":                    issuedBy(v1alpha1.IssuerRef{Group: "cert-manager.io"}),
+	"tls.issuerRef.kind":                     issuedBy(v1alpha1.IssuerRef{Kind: "ClusterIssuer"}),
+	"tls.issuerRef.name":                     issuedBy(v1alpha1.IssuerRef{Name: "corp"}),
 	"tls.secretRefs.client.name": func(s *v1alpha1.EtcdClusterSpec) {
 		s.TLS.SecretRefs = &v1alpha1.SecretRefs{Client: &v1alpha1.LocalSecret{Name: "app"}}
 	},
@@ -167,6 +175,10 @@ var stays = map[string]change{
 		s.Storage.Size = ptr.To(resource.MustParse("100Gi"))
 		s.Etcd.Quota = ptr.To(resource.MustParse("6Gi")) // as it is derived from 8Gi
 	},
+}
+
+func served(service v1alpha1.ClientService) change {
+	return func(s *v1alpha1.EtcdClusterSpec) { s.ClientService = &service }
 }
 
 func maintained(m v1alpha1.Maintenance) change {

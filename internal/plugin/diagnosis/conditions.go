@@ -191,12 +191,19 @@ func progressing(f Facts) []Finding {
 	return nil
 }
 
-// others are the conditions of what a cluster may have: authentication and imported keys. CertificatesAccepted is said by Degraded.
+// others are the conditions of what a cluster may have: authentication, the address of a load balancer and imported keys.
+// CertificatesAccepted is said by Degraded.
 func others(all []metav1.Condition) []Finding {
 	var findings []Finding
 	if c := meta.FindStatusCondition(all, v1alpha1.ConditionAuthEnabled); c != nil && c.Reason == v1alpha1.ReasonAuthEnabledByHand {
 		findings = append(findings, Finding{
 			Hint, sentence(c.Type, *c), "set spec.auth.enabled, or disable authentication", "operations/users.md#when-ready-is-not-true",
+		})
+	}
+	if c := meta.FindStatusCondition(all, v1alpha1.ConditionAddressAssigned); c != nil && c.Reason == v1alpha1.ReasonAddressMissing {
+		findings = append(findings, Finding{
+			WillBeAProblem, sentence(c.Type, *c), "see what assigns addresses to load balancers, and what it says of the Service",
+			"operations/connect-from-outside.md#no-address",
 		})
 	}
 	c := meta.FindStatusCondition(all, v1alpha1.ConditionImported)
