@@ -53,6 +53,8 @@ var pauses = []struct {
 	{plan.DeleteVolume{}, memory.Later, memory.Later * 3 / 2},
 	{plan.Downgrade{}, memory.Again, memory.Again},
 	{plan.Compact{}, memory.Soon, memory.Soon},
+	{plan.RouteService{}, memory.Soon, memory.Soon},
+	{plan.ScaleStatefulSet{}, memory.Soon, memory.Soon},
 	{plan.DisarmAlarm{}, memory.Again, memory.Again},
 	{plan.CreatePods{Forced: true}, memory.Later, memory.Later * 3 / 2},
 	{plan.Wait{Look: plan.Soon}, memory.Soon, memory.Soon},

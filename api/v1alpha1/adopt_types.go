@@ -59,9 +59,9 @@ type Adopt struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Services of the Sources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	Services []string `json:"services,omitempty"`
 
-	// statefulSet is the StatefulSet in the same namespace that runs the sources. It is scaled down before each removal, so that clients
-	// go to other members at once and no source that was removed starts again; its members are removed in the order in which it deletes Pods. Default: none; whoever runs the
-	// sources stops them.
+	// statefulSet is the StatefulSet in the same namespace that runs the sources. It is scaled down before each removal, so that clients go
+	// to other members at once and no source that was removed starts again; its members are removed in the order in which it deletes
+	// Pods. Default: none; whoever runs the sources stops them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="StatefulSet of the Sources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}

@@ -126,7 +126,12 @@ func (s *source) statefulSet() *appsv1.StatefulSet {
 	for i, host := range s.hosts() {
 		peers = append(peers, fmt.Sprintf("%s-%d=%s://%s:2380", s.name, i, s.scheme(), host))
 	}
-	env := []corev1.EnvVar{{Name: "MY_POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}}
+	podName := &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}
+	env := []corev1.EnvVar{{Name: "MY_POD_NAME", ValueFrom: podName}}
+	ready := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("client")}}
+	restricted := &corev1.SecurityContext{
+		AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
 	for _, pair := range [][2]string{
 		{"ETCD_NAME", "$(MY_POD_NAME)"},
 		{"ETCD_DATA_DIR", dir + "/data"},
@@ -166,8 +171,8 @@ func (s *source) statefulSet() *appsv1.StatefulSet {
 						Name: "etcd", Image: image + "3.6.16", Env: env, Command: []string{"etcd"},
 						Ports:           []corev1.ContainerPort{{Name: "client", ContainerPort: 2379}, {Name: "peer", ContainerPort: 2380}},
 						VolumeMounts:    []corev1.VolumeMount{{Name: "data", MountPath: dir}},
-						ReadinessProbe:  &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromString("client")}}, PeriodSeconds: 1},
-						SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}},
+						ReadinessProbe:  &corev1.Probe{ProbeHandler: ready, PeriodSeconds: 1},
+						SecurityContext: restricted,
 					}},
 				},
 			},
@@ -240,7 +245,8 @@ func (s *source) protect() {
 	Expect(err).NotTo(HaveOccurred())
 	_, err = etcd.AuthEnable(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(api.Create(ctx, &corev1.Secret{ObjectMeta: s.meta(s.name), StringData: map[string]string{"etcd-root-password": s.password}})).To(Succeed())
+	secret := &corev1.Secret{ObjectMeta: s.meta(s.name), StringData: map[string]string{"etcd-root-password": s.password}}
+	Expect(api.Create(ctx, secret)).To(Succeed())
 }
 
 // fill writes keys, one of them several times and one with a lease, and returns what read returns of them.

@@ -118,7 +118,8 @@ func isAdopted(c *v1alpha1.EtcdCluster) {
 	begun := time.Now()
 	Eventually(func(g Gomega) {
 		now := read(g, c)
-		g.Expect(conditionOf(now, v1alpha1.ConditionAdopted)).To(HaveField("Status", metav1.ConditionTrue), fmt.Sprintf("%+v", now.Status.Conditions))
+		said := fmt.Sprintf("%+v", now.Status.Conditions)
+		g.Expect(conditionOf(now, v1alpha1.ConditionAdopted)).To(HaveField("Status", metav1.ConditionTrue), said)
 		g.Expect(now.Status.Adoption).To(gstruct.PointTo(HaveField("CompletedAt", Not(BeNil()))))
 	}).WithTimeout(5 * time.Minute).Should(Succeed())
 	measured("adoption", time.Since(begun))

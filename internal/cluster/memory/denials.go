@@ -162,7 +162,8 @@ func asked(v cluster.View, step plan.Step) []cluster.Object {
 			return each(plan.Names(s.Pods), podOf)
 		}
 	case plan.Record, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember,
-		plan.Downgrade, plan.Compact, plan.DisarmAlarm, plan.RouteService, plan.ScaleStatefulSet, plan.LiftQuarantine, plan.CreateBackup, plan.CreateRestore, plan.Hold, plan.Wait,
+		plan.Downgrade, plan.Compact, plan.DisarmAlarm, plan.RouteService, plan.ScaleStatefulSet, plan.LiftQuarantine,
+		plan.CreateBackup, plan.CreateRestore, plan.Hold, plan.Wait,
 		plan.Refuse,
 		plan.Done:
 	}

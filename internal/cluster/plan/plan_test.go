@@ -66,7 +66,8 @@ func TestPlan(t *testing.T) {
 
 // arguments are those that a command of a script may have.
 var arguments = []string{
-	"accept", "adopt", "undo", "unfit-source", "away", "replicas", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "deleting", "denied", "downgrade",
+	"adopt", "undo", "unfit-source", "away", "replicas",
+	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "deleting", "denied", "downgrade",
 	"ephemeral", "forbidden",
 	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new", "newer",
 	"not-root",

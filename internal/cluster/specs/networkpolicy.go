@@ -49,7 +49,10 @@ func NetworkPolicy(c *v1alpha1.EtcdCluster, operator string) *networkingv1.Netwo
 // peersOf lets members hear each other. While a running cluster is adopted, its members may be anywhere.
 func peersOf(c *v1alpha1.EtcdCluster, members []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyIngressRule {
 	if c.Adopts() != nil {
-		members = []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: "0.0.0.0/0"}}, {IPBlock: &networkingv1.IPBlock{CIDR: "::/0"}}}
+		anywhere := func(cidr string) networkingv1.NetworkPolicyPeer {
+			return networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: cidr}}
+		}
+		members = []networkingv1.NetworkPolicyPeer{anywhere("0.0.0.0/0"), anywhere("::/0")}
 	}
 	return reachedBy(v1alpha1.PeerPort, members)
 }

@@ -159,18 +159,26 @@ var stays = map[string]change{
 	"bootstrap.import.configMapRef.name": imported(func(i *v1alpha1.Import) {
 		i.ConfigMapRef = &v1alpha1.ImportReference{Name: "settings"}
 	}),
-	"bootstrap.import.secretRef.name":            imported(func(i *v1alpha1.Import) { i.SecretRef = &v1alpha1.ImportReference{Name: "keys"} }),
-	"bootstrap.adopt.endpoints":                  adopting(func(a *v1alpha1.Adopt) { a.Endpoints = []string{"https://old-0.old:2379"} }),
-	"bootstrap.adopt.services":                   adopting(func(a *v1alpha1.Adopt) { a.Services = []string{"old"} }),
-	"bootstrap.adopt.statefulSet":                adopting(func(a *v1alpha1.Adopt) { a.StatefulSet = "old" }),
-	"bootstrap.adopt.clientSecretRef.name":       adopting(func(a *v1alpha1.Adopt) { a.ClientSecretRef = &v1alpha1.LocalSecret{Name: "root"} }),
-	"bootstrap.adopt.peerAuthorityRef.name":      adopting(func(a *v1alpha1.Adopt) { a.PeerAuthorityRef = &v1alpha1.LocalSecret{Name: "ca"} }),
-	"bootstrap.adopt.clientAuthorityRef.name":    adopting(func(a *v1alpha1.Adopt) { a.ClientAuthorityRef = &v1alpha1.LocalSecret{Name: "ca"} }),
-	"bootstrap.adopt.credentialsRef.name":        adopting(func(a *v1alpha1.Adopt) { a.CredentialsRef = &v1alpha1.Credentials{Name: "root"} }),
-	"bootstrap.adopt.credentialsRef.usernameKey": adopting(func(a *v1alpha1.Adopt) { a.CredentialsRef = &v1alpha1.Credentials{UsernameKey: "user"} }),
-	"bootstrap.adopt.credentialsRef.passwordKey": adopting(func(a *v1alpha1.Adopt) { a.CredentialsRef = &v1alpha1.Credentials{PasswordKey: "word"} }),
-	"bootstrap.import.prefix":                    imported(func(i *v1alpha1.Import) { i.Prefix = "/shop/" }),
-	"storage.storageClassName":                   func(s *v1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("fast") },
+	"bootstrap.import.secretRef.name": imported(func(i *v1alpha1.Import) { i.SecretRef = &v1alpha1.ImportReference{Name: "keys"} }),
+	"bootstrap.adopt.endpoints":       adopting(func(a *v1alpha1.Adopt) { a.Endpoints = []string{"https://old-0.old:2379"} }),
+	"bootstrap.adopt.services":        adopting(func(a *v1alpha1.Adopt) { a.Services = []string{"old"} }),
+	"bootstrap.adopt.statefulSet":     adopting(func(a *v1alpha1.Adopt) { a.StatefulSet = "old" }),
+	"bootstrap.adopt.clientSecretRef.name": adopting(func(a *v1alpha1.Adopt) {
+		a.ClientSecretRef = &v1alpha1.LocalSecret{Name: "root"}
+	}),
+	"bootstrap.adopt.peerAuthorityRef.name": adopting(func(a *v1alpha1.Adopt) { a.PeerAuthorityRef = &v1alpha1.LocalSecret{Name: "ca"} }),
+	"bootstrap.adopt.clientAuthorityRef.name": adopting(func(a *v1alpha1.Adopt) {
+		a.ClientAuthorityRef = &v1alpha1.LocalSecret{Name: "ca"}
+	}),
+	"bootstrap.adopt.credentialsRef.name": adopting(func(a *v1alpha1.Adopt) { a.CredentialsRef = &v1alpha1.Credentials{Name: "root"} }),
+	"bootstrap.adopt.credentialsRef.usernameKey": adopting(func(a *v1alpha1.Adopt) {
+		a.CredentialsRef = &v1alpha1.Credentials{UsernameKey: "user"}
+	}),
+	"bootstrap.adopt.credentialsRef.passwordKey": adopting(func(a *v1alpha1.Adopt) {
+		a.CredentialsRef = &v1alpha1.Credentials{PasswordKey: "word"}
+	}),
+	"bootstrap.import.prefix":  imported(func(i *v1alpha1.Import) { i.Prefix = "/shop/" }),
+	"storage.storageClassName": func(s *v1alpha1.EtcdClusterSpec) { s.Storage.StorageClassName = ptr.To("fast") },
 	"storage.size": func(s *v1alpha1.EtcdClusterSpec) {
 		s.Storage.Size = ptr.To(resource.MustParse("100Gi"))
 		s.Etcd.Quota = ptr.To(resource.MustParse("6Gi")) // as it is derived from 8Gi
