@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"time"
@@ -31,13 +32,8 @@ func adoptions() {
 			a.CredentialsRef = &v1alpha1.Credentials{Name: s.name, PasswordKey: "etcd-root-password"}
 		}))
 		writer := s.client(s.serviceURL())
-		pulse := load.StartPulse(ctx, writer, "pulse")
-		isAdopted(c)
-		time.Sleep(2 * time.Second)
-		beats := pulse.End()
-		GinkgoWriter.Printf("while the cluster was adopted: %s\n", beats)
-		AddReportEntry("writes while adopted", beats.String())
-		Expect(beats.Failed).To(BeZero())
+		beats := writesWhile(writer, func() { isAdopted(c) })
+		Expect(beats.Gap).To(BeNumerically("<", outage))
 		settles(c)
 		s.isStopped()
 		Expect(s.read(writer)).To(Equal(before), "keys, revisions and leases are as they were")
@@ -57,11 +53,7 @@ func adoptions() {
 			a.PeerAuthorityRef, a.ClientAuthorityRef = &v1alpha1.LocalSecret{Name: s.name + "-ca"}, &v1alpha1.LocalSecret{Name: s.name + "-ca"}
 		}))
 		writer := s.client(s.serviceURL())
-		pulse := load.StartPulse(ctx, writer, "pulse")
-		isAdopted(c)
-		time.Sleep(2 * time.Second)
-		beats := pulse.End()
-		GinkgoWriter.Printf("while the cluster was adopted: %s\n", beats)
+		beats := writesWhile(writer, func() { isAdopted(c) })
 		Expect(beats.Failed).To(BeZero())
 		s.isStopped()
 		Expect(s.read(writer)).To(Equal(before))
@@ -110,6 +102,19 @@ func adoptions() {
 		isAdopted(c)
 		settles(c)
 	})
+}
+
+// writesWhile has a client write every ten milliseconds while something happens, and two seconds longer.
+func writesWhile(etcd *clientv3.Client, happens func()) load.Beats {
+	GinkgoHelper()
+	writing, stop := context.WithCancel(ctx)
+	defer stop()
+	pulse := load.StartPulse(writing, etcd, "pulse")
+	happens()
+	time.Sleep(2 * time.Second)
+	beats := pulse.End()
+	AddReportEntry("writes meanwhile", beats.String())
+	return beats
 }
 
 // isAdopted waits for the end of an adoption.
