@@ -37,7 +37,7 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 	return &EtcdClusterReconciler{
 		Client: live,
 		Observer: &observe.Observer{
-			Cache: live, Live: live, Scales: live.SubResource("scale"), Dialer: dialer, Remains: noRemains, Timings: noTimings,
+			Cache: live, Live: live, Dialer: dialer, Remains: noRemains, Timings: noTimings,
 			Resizes: func() specs.Resizes { return specs.ResizesNothing }, Now: now,
 			Ahead: func() time.Duration { return 0 }, Behind: func() time.Duration { return 0 },
 		},

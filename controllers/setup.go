@@ -67,7 +67,7 @@ func (s Shared) clusters(recorder events.EventRecorder) *EtcdClusterReconciler {
 	return &EtcdClusterReconciler{
 		Client: s.Client,
 		Observer: &observe.Observer{
-			Cache: s.Client, Live: s.Live, Scales: s.Client.SubResource("scale"), Dialer: s.Dialer,
+			Cache: s.Client, Live: s.Live, Dialer: s.Dialer,
 			Remains: etcd.ReadRemains, Timings: etcd.ReadTimings, Resizes: s.Resizes, NoNodes: s.NoNodes, Now: s.Now, Ahead: s.Clock.Ahead,
 			Behind:   s.Clock.Behind,
 			Operator: s.Namespace, Domain: s.Domain, Limits: s.Limits,

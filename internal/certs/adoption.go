@@ -30,8 +30,8 @@ func adoptedSecrets(c *v1alpha1.EtcdCluster) (names [2]string) {
 }
 
 // readAdopted takes an authority out of the Secret of others: tls.crt and tls.key, or ca.crt and ca.key.
-func readAdopted(secret *corev1.Secret) pki.Pair {
-	if secret == nil {
+func readAdopted(c *v1alpha1.EtcdCluster, secret *corev1.Secret) pki.Pair {
+	if secret == nil || c.MayUse("secret/"+secret.Name, secret.Annotations) != "" {
 		return pki.Pair{}
 	}
 	const caKeyKey = "ca.key"
@@ -52,7 +52,10 @@ func CheckAdopted(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret,
 		if secret == nil {
 			return fmt.Errorf("Secret %s, which bootstrap.adopt.%s names, does not exist", name, field) //nolint:staticcheck // a kind
 		}
-		a := Authority{Pair: readAdopted(secret)}
+		if refused := c.MayUse("secret/"+name, secret.Annotations); refused != "" {
+			return errors.New(refused)
+		}
+		a := Authority{Pair: readAdopted(c, secret)}
 		err := complete(a.Pair)
 		if err == nil && !a.Signs(now) {
 			err = errors.New("it has ended")

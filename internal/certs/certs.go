@@ -93,7 +93,7 @@ func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) KeyMate
 	}
 	for i, name := range adoptedSecrets(c) {
 		if name != "" {
-			held.seeds[i] = readAdopted(get(name))
+			held.seeds[i] = readAdopted(c, get(name))
 		}
 	}
 	if memberSecret != nil {

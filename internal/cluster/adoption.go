@@ -35,14 +35,16 @@ type Adoption struct {
 // AdoptedService is a Service by which clients reach the sources.
 type AdoptedService struct {
 	Name     string
-	Missing  bool // there is none of that name
-	Switched bool // it selects the members of this cluster
+	Missing  bool   // there is none of that name
+	Refused  string // why it may not be changed, and what to do; empty if it may
+	Switched bool   // it selects the members of this cluster
 }
 
 // Workload is a StatefulSet. Its name is empty if the spec names none.
 type Workload struct {
 	Name     string
 	Missing  bool
+	Refused  string // why it may not be scaled, and what to do; empty if it may
 	Replicas int
 }
 

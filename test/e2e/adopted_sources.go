@@ -102,7 +102,9 @@ func (s *source) labels() map[string]string {
 }
 
 func (s *source) meta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: s.namespace, Name: name, Labels: s.labels()}
+	return metav1.ObjectMeta{
+		Namespace: s.namespace, Name: name, Labels: s.labels(), Annotations: map[string]string{v1alpha1.AnnotationAdoptedBy: "etcd"},
+	}
 }
 
 func (s *source) service(suffix string) *corev1.Service {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
@@ -22,12 +23,6 @@ import (
 // requests of members that have left (https://github.com/etcd-io/etcd/blob/main/CHANGELOG/CHANGELOG-3.5.md).
 const oldestSource = "3.5.11"
 
-// Workload is what the API server says of the StatefulSet that runs the sources of an adoption.
-type Workload struct {
-	Missing  bool
-	Replicas int
-}
-
 // adopting begins what the view has of an adoption.
 func adopting(s Snapshot) cluster.Adoption {
 	c := s.Cluster
@@ -38,14 +33,17 @@ func adopting(s Snapshot) cluster.Adoption {
 	a := cluster.Adoption{Wanted: true, Undo: c.Annotations[v1alpha1.AnnotationUndoAdoption] == "true", At: s.Now.Unix()}
 	for _, name := range spec.Services {
 		service := s.SourceServices[name]
-		a.Services = append(a.Services, cluster.AdoptedService{
-			Name: name, Missing: service == nil, Switched: service != nil && specs.Selects(c, service),
-		})
+		named := cluster.AdoptedService{Name: name, Missing: service == nil}
+		if service != nil {
+			named.Switched, named.Refused = specs.Selects(c, service), c.MayUse("service/"+name, service.Annotations)
+		}
+		a.Services = append(a.Services, named)
 	}
 	if spec.StatefulSet != "" {
-		a.Workload = cluster.Workload{Name: spec.StatefulSet, Missing: true}
+		a.Workload = cluster.Workload{Name: spec.StatefulSet, Missing: s.Workload == nil}
 		if s.Workload != nil {
-			a.Workload.Missing, a.Workload.Replicas = s.Workload.Missing, s.Workload.Replicas
+			a.Workload.Replicas = int(ptr.Deref(s.Workload.Spec.Replicas, 1))
+			a.Workload.Refused = c.MayUse("statefulset/"+spec.StatefulSet, s.Workload.Annotations)
 		}
 	}
 	return a
@@ -107,8 +105,8 @@ func (j *builder) adoption() {
 		return
 	}
 	a := &j.v.Adoption
-	a.Unreachable = j.v.Unread
-	if a.Unreachable != "" {
+	if a.Unreachable = j.v.Unread; a.Unreachable != "" {
+		a.Unreachable += undialled(j.Answers)
 		return
 	}
 	a.Sources = sourcesIn(j.List)
@@ -116,6 +114,16 @@ func (j *builder) adoption() {
 		a.ClusterID = answerOf(led.leader, answers).clusterID()
 	}
 	a.Unfit = j.unfit(answers)
+}
+
+// undialled says why a source could not even be asked: a Secret is missing, or not what it should be.
+func undialled(answers []*Answer) string {
+	for _, a := range answers {
+		if a.Source && a.Err != nil && etcd.Silence(a.Err) == "" {
+			return ": " + a.Err.Error()
+		}
+	}
+	return ""
 }
 
 // noteSource records what a source has answered, if it has.
@@ -159,11 +167,14 @@ func (j *builder) unfit(answers []*Answer) string {
 		if service.Missing {
 			return fmt.Sprintf("Service %s, which bootstrap.adopt.services names, does not exist", service.Name)
 		}
+		if service.Refused != "" {
+			return service.Refused
+		}
 	}
 	if w := j.v.Adoption.Workload; w.Name != "" && w.Missing {
 		return fmt.Sprintf("StatefulSet %s, which bootstrap.adopt.statefulSet names, does not exist", w.Name)
 	}
-	return ""
+	return j.v.Adoption.Workload.Refused
 }
 
 // otherCluster says whether the endpoints are of several clusters.

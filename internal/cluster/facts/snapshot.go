@@ -8,6 +8,7 @@ package facts
 import (
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -52,7 +53,7 @@ type Snapshot struct {
 
 	SourceURLs     []string                   // at which members of a cluster that is adopted were asked
 	SourceServices map[string]*corev1.Service // that an adoption names, by name
-	Workload       *Workload                  // the StatefulSet that an adoption names; nil: none
+	Workload       *appsv1.StatefulSet        // the StatefulSet that an adoption names; nil: none
 
 	Nodes map[string]*corev1.Node             // of the Pods that have one, by name
 	Disks map[string]*corev1.PersistentVolume // of members whose Pods have waited too long for a node, by member

@@ -32,10 +32,8 @@ type Members interface {
 
 // Observer reads clusters.
 type Observer struct {
-	Cache client.Reader // fed by watches: may be a moment old
-	Live  client.Reader // asks the API server
-	// Scales reads the scale of StatefulSets.
-	Scales client.SubResourceReader
+	Cache  client.Reader // fed by watches: may be a moment old
+	Live   client.Reader // asks the API server
 	Dialer Members
 	// Remains asks a member that serves no client what data it has.
 	Remains func(ctx context.Context, address string) (etcd.Remains, error)

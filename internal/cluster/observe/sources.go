@@ -2,13 +2,9 @@ package observe
 
 import (
 	"context"
-	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
@@ -31,15 +27,7 @@ func (o *Observer) sources(ctx context.Context, s *facts.Snapshot) error {
 	if adopt.StatefulSet == "" {
 		return nil
 	}
-	set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: s.Cluster.Namespace, Name: adopt.StatefulSet}}
-	scale := &autoscalingv1.Scale{}
-	switch err := o.Scales.Get(ctx, set, scale); {
-	case apierrors.IsNotFound(err):
-		s.Workload = &facts.Workload{Missing: true}
-	case err != nil:
-		return fmt.Errorf("get the scale of StatefulSet %s: %w", adopt.StatefulSet, err)
-	default:
-		s.Workload = &facts.Workload{Replicas: int(scale.Spec.Replicas)}
-	}
-	return nil
+	var err error
+	s.Workload, err = read(ctx, o.Live, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: adopt.StatefulSet}, &appsv1.StatefulSet{})
+	return err
 }

@@ -51,7 +51,7 @@ func undoAdoption(v cluster.View) Step {
 			return RouteService{Name: service.Name, Back: true}
 		}
 	}
-	if w := v.Adoption.Workload; w.Name != "" && !w.Missing && w.Replicas < replicasFor(sources) {
+	if w := v.Adoption.Workload; w.Name != "" && !w.Missing && w.Refused == "" && w.Replicas < replicasFor(sources) {
 		return ScaleStatefulSet{w.Name, replicasFor(sources), "the adoption is undone, and it runs what is left of the cluster"}
 	}
 	ours := v.Select(cluster.IsListed)
@@ -98,7 +98,7 @@ func removeSources(v cluster.View) Step {
 		return RecordAdopted(v)
 	}
 	for _, service := range v.Adoption.Services {
-		if !service.Switched && !service.Missing {
+		if !service.Switched && !service.Missing && service.Refused == "" {
 			return RouteService{Name: service.Name}
 		}
 	}
@@ -128,7 +128,7 @@ func takeOver(v cluster.View, leader cluster.UnknownMember) Step {
 func stopSource(v cluster.View, m cluster.UnknownMember) Step {
 	w, ordinal := v.Adoption.Workload, cluster.Ordinal(m.Name)
 	steady := v.Count(cluster.IsVoter, cluster.IsSteady) + v.HealthySources() - 1
-	if w.Name == "" || w.Missing || m.Name != cluster.MemberName(w.Name, ordinal) || !m.Healthy ||
+	if w.Name == "" || w.Missing || w.Refused != "" || m.Name != cluster.MemberName(w.Name, ordinal) || !m.Healthy ||
 		!quorum.Holds(steady, v.Count(cluster.IsVoter)+v.UnknownVoters()) {
 		return nil
 	}
@@ -160,7 +160,7 @@ func removeSource(v cluster.View, m cluster.UnknownMember) Step {
 // scaleDown keeps a source that was removed from starting again: some images would then join the cluster anew.
 func scaleDown(v cluster.View, left []cluster.UnknownMember) Step {
 	w, wanted := v.Adoption.Workload, replicasFor(left)
-	if w.Name == "" || w.Missing || w.Replicas <= wanted || len(left) == len(v.Record.Adopting.Sources) {
+	if w.Name == "" || w.Missing || w.Refused != "" || w.Replicas <= wanted || len(left) == len(v.Record.Adopting.Sources) {
 		return nil
 	}
 	return ScaleStatefulSet{w.Name, wanted, "its other members have left the cluster"}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net/url"
 
@@ -44,10 +45,11 @@ func (d *Dialer) source(ctx context.Context, c *v1alpha1.EtcdCluster, text strin
 
 // sourceTLS is made once for each content of the Secret, so that connections are used again.
 func (d *Dialer) sourceTLS(ctx context.Context, c *v1alpha1.EtcdCluster, name string) (*tls.Config, error) {
-	data, err := d.secret(ctx, c, name)
+	secret, err := d.secret(ctx, c, name)
 	if err != nil {
 		return nil, err
 	}
+	data := secret.Data
 	held, key := string(data[specs.CAKey])+string(data[corev1.TLSCertKey])+string(data[corev1.TLSPrivateKeyKey]), owner(c)+" source"
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -71,10 +73,14 @@ func (d *Dialer) credentials(ctx context.Context, c *v1alpha1.EtcdCluster) (user
 		return "", "", nil
 	}
 	ref := c.Spec.Bootstrap.Adopt.CredentialsRef
-	data, err := d.secret(ctx, c, ref.Name)
+	secret, err := d.secret(ctx, c, ref.Name)
 	if err != nil {
 		return "", "", err
 	}
+	if refused := c.MayUse("secret/"+ref.Name, secret.Annotations); refused != "" {
+		return "", "", errors.New(refused)
+	}
+	data := secret.Data
 	passwordKey := cmp.Or(ref.PasswordKey, "password")
 	if len(data[passwordKey]) == 0 {
 		return "", "", fmt.Errorf("the Secret %s has no %s", ref.Name, passwordKey)
@@ -82,10 +88,10 @@ func (d *Dialer) credentials(ctx context.Context, c *v1alpha1.EtcdCluster) (user
 	return cmp.Or(string(data[cmp.Or(ref.UsernameKey, "username")]), v1alpha1.RootUser), string(data[passwordKey]), nil
 }
 
-func (d *Dialer) secret(ctx context.Context, c *v1alpha1.EtcdCluster, name string) (map[string][]byte, error) {
+func (d *Dialer) secret(ctx context.Context, c *v1alpha1.EtcdCluster, name string) (*corev1.Secret, error) {
 	secret := &corev1.Secret{}
 	if err := d.Reader.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, secret); err != nil {
 		return nil, fmt.Errorf("read Secret %s: %w", name, err)
 	}
-	return secret.Data, nil
+	return secret, nil
 }
