@@ -30,8 +30,9 @@ type Adopt struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Certificate for the Sources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ClientSecretRef *LocalSecret `json:"clientSecretRef,omitempty"`
 
-	// credentialsRef names the Secret with the password of the user root, which has the annotation etcd-operator.dev/adopted-by, if authentication is enabled and certificates do not say who a
-	// client is. While the cluster has no TLS it is needed for as long as authentication is enabled.
+	// credentialsRef names the Secret with the password of the user root, which has the annotation etcd-operator.dev/adopted-by, if
+	// authentication is enabled and certificates do not say who a client is. While the cluster has no TLS it is needed for as long as
+	// authentication is enabled.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Credentials for the Sources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	CredentialsRef *Credentials `json:"credentialsRef,omitempty"`
@@ -158,8 +159,8 @@ func (c *EtcdCluster) Adopts() *Adopt {
 	return c.Spec.Bootstrap.Adopt
 }
 
-// MayUse says why the adoption may not use an object with those annotations, and what to do; empty if it may. The object is named as kubectl
-// does it: secret/etcd-root.
+// MayUse says why the adoption may not use an object with those annotations, and what to do; empty if it may. The object is named as
+// kubectl does it: secret/etcd-root.
 func (c *EtcdCluster) MayUse(object string, annotations map[string]string) string {
 	if annotations[AnnotationAdoptedBy] == c.Name {
 		return ""
