@@ -65,8 +65,10 @@ func backups() {
 
 		restored := create(newCluster(c.Namespace, "restored", restoring("second")))
 		Expect(filled(restored)).To(And(HaveLen(len(data)+1), HaveKeyWithValue("data/leased", "leased")))
-		Expect(now(restored).Status.Restore).To(And(
-			HaveField("Backup", "second"), HaveField("Revision", full.Status.Revision), HaveField("CompletedAt", Not(BeNil()))))
+		Eventually(func(g Gomega) { // it is written down a moment after the cluster serves
+			g.Expect(read(g, restored).Status.Restore).To(And(
+				HaveField("Backup", "second"), HaveField("Revision", full.Status.Revision), HaveField("CompletedAt", Not(BeNil()))))
+		}).Should(Succeed())
 		Expect(now(restored).Status.ClusterID).NotTo(Equal(now(c).Status.ClusterID))
 		ask(restored, func(ctx context.Context, etcd *clientv3.Client) error {
 			users, err := etcd.UserList(ctx)
