@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"maps"
 	"net"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -150,7 +152,14 @@ func TestSettingsOfTheClientService(t *testing.T) {
 			t.Fatal(err)
 		}
 		way := client.RawPatch(types.ApplyPatchType, text)
-		if err := server.Patch(t.Context(), wanted, way, client.FieldOwner(v1alpha1.FieldOwner), client.ForceOwnership); err != nil {
+		for range 100 { // for a moment the port of a node may still count as taken by what the Service was before
+			err = server.Patch(t.Context(), wanted, way, client.FieldOwner(v1alpha1.FieldOwner), client.ForceOwnership)
+			if err == nil || !strings.Contains(err.Error(), "already allocated") {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if err != nil {
 			t.Fatalf("%+v: %v", asked, err)
 		}
 		return wanted
