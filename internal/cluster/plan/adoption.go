@@ -51,8 +51,8 @@ func undoAdoption(v cluster.View) Step {
 			return RouteService{Name: service.Name, Back: true}
 		}
 	}
-	if w := v.Adoption.Workload; w.Name != "" && !w.Missing && w.Refused == "" && w.Replicas < replicasFor(sources) {
-		return ScaleStatefulSet{w.Name, replicasFor(sources), "the adoption is undone, and it runs what is left of the cluster"}
+	if w := v.Adoption.Workload; w.Name != "" && !w.Missing && w.Refused == "" && w.Replicas < replicasFor(w, sources) {
+		return ScaleStatefulSet{w.Name, replicasFor(w, sources), "the adoption is undone, and it runs what is left of the cluster"}
 	}
 	ours := v.Select(cluster.IsListed)
 	if len(ours) == 0 {
@@ -128,7 +128,7 @@ func takeOver(v cluster.View, leader cluster.UnknownMember) Step {
 func stopSource(v cluster.View, m cluster.UnknownMember) Step {
 	w, ordinal := v.Adoption.Workload, cluster.Ordinal(m.Name)
 	steady := v.Count(cluster.IsVoter, cluster.IsSteady) + v.HealthySources() - 1
-	if w.Name == "" || w.Missing || w.Refused != "" || m.Name != cluster.MemberName(w.Name, ordinal) || !m.Healthy ||
+	if w.Name == "" || w.Missing || w.Refused != "" || !runs(w, m) || !m.Healthy ||
 		!quorum.Holds(steady, v.Count(cluster.IsVoter)+v.UnknownVoters()) {
 		return nil
 	}
@@ -157,19 +157,29 @@ func removeSource(v cluster.View, m cluster.UnknownMember) Step {
 	return cmp.Or(askAnother(v), Step(RemoveMember{m.Name, "members of the operator have taken over from it"}))
 }
 
-// scaleDown keeps a source that was removed from starting again: some images would then join the cluster anew.
+// scaleDown keeps a source that was removed from starting again: some images would join the cluster again.
 func scaleDown(v cluster.View, left []cluster.UnknownMember) Step {
-	w, wanted := v.Adoption.Workload, replicasFor(left)
+	w := v.Adoption.Workload
+	wanted := replicasFor(w, left)
 	if w.Name == "" || w.Missing || w.Refused != "" || w.Replicas <= wanted || len(left) == len(v.Record.Adopting.Sources) {
 		return nil
 	}
 	return ScaleStatefulSet{w.Name, wanted, "its other members have left the cluster"}
 }
 
-// replicasFor is how many Pods a StatefulSet must have to run all of the members.
-func replicasFor(members []cluster.UnknownMember) int {
+// runs says whether the name of a source is that of a Pod of the StatefulSet.
+func runs(w cluster.Workload, m cluster.UnknownMember) bool {
+	return m.Name == cluster.MemberName(w.Name, cluster.Ordinal(m.Name))
+}
+
+// replicasFor is how many Pods a StatefulSet must have to run all of the members. Where one has another name than its Pod, it is not known
+// which Pod that is, and the StatefulSet keeps what it has.
+func replicasFor(w cluster.Workload, members []cluster.UnknownMember) int {
 	wanted := 0
 	for _, m := range members {
+		if !runs(w, m) {
+			return w.Replicas
+		}
 		wanted = max(wanted, cluster.Ordinal(m.Name)+1)
 	}
 	return wanted
