@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Adopt names a running cluster of etcd that somebody else has made, and that becomes this EtcdCluster while its clients go on: members
+// Adopt names a running cluster of etcd that the operator has not made, and that becomes this EtcdCluster while its clients go on: members
 // of the operator join it one at a time, leadership moves to them, and the members that were there, its sources, are removed one at a
 // time. Data, revisions, leases and users stay as they are. Volumes and Pods of the sources are not deleted.
 //
@@ -63,7 +63,7 @@ type Adopt struct {
 
 	// statefulSet is the StatefulSet in the same namespace that runs the sources. It is scaled down before each removal, so that clients go
 	// to other members at once and no source that was removed starts again; its members are removed in the order in which it deletes
-	// Pods. Default: none; whoever runs the sources stops them.
+	// Pods. Default: none; stop the sources yourself.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="StatefulSet of the Sources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}

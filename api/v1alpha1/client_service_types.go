@@ -106,7 +106,7 @@ type EndpointSource string
 const (
 	// FromLoadBalancer: a load balancer has it.
 	FromLoadBalancer EndpointSource = "LoadBalancer"
-	// FromExternalIP: somebody has written it into spec.externalIPs of the client Service.
+	// FromExternalIP: it is one of spec.externalIPs of the client Service.
 	FromExternalIP EndpointSource = "ExternalIP"
 	// FromNode: it is a node's.
 	FromNode EndpointSource = "Node"
