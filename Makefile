@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-VERSION ?= 0.8.0
+VERSION ?= 0.9.0
 TAG ?= v$(VERSION)
 REPOSITORY := etcd-operator/etcd-operator
 # The name of the image in manifests. There is no such registry, and can be none (RFC 2606): a release names one of your choosing.
@@ -41,6 +41,8 @@ CATALOG_IMG ?= $(REGISTRY)/$(REPOSITORY)-catalog:$(TAG)
 # Nodes of the local cluster, 1 to 5; without it as many as it had, at first one.
 NODES ?=
 DEVCLUSTER_FLAGS ?=
+# The families of IP addresses that test-dual-stack wants of the local cluster: IPv4,IPv6 or IPv6,IPv4.
+IP_FAMILIES ?= IPv4,IPv6
 BENCH_FLAGS ?=
 # Give KUBERNETES=1.31.14 to test on the API server of that version alone.
 KUBERNETES ?=
@@ -63,10 +65,10 @@ build := GOGC=400 go
 export REVISION ?= $(shell git -c safe.directory='*' describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null)
 export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
 
-UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/e2e/internal/... ./test/load/... ./test/scorecard-tests ./hack/faults ./hack/mutants
+UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/e2e/internal/... ./test/load/... ./test/scorecard-tests ./hack/faults ./hack/mutants ./hack/served
 # They share nothing, which depguard sees to: the race detector would only make their walks ten times as slow. It looks at them with all
 # the others in test-envtest.
-PURE_PACKAGES = ./internal/backup/archive/boltstream ./internal/backup ./internal/cluster/report ./internal/restore \
+PURE_PACKAGES = ./internal/backup/archive/boltstream ./internal/backup ./internal/backup/log ./internal/cluster/report ./internal/restore \
   ./internal/backup/schedule ./internal/certs ./internal/cluster/slow ./internal/etcd/version ./test/docs
 ENVTEST_PACKAGES = ./api/... ./controllers/...
 pushed = $(BIN)/image.txt
@@ -88,10 +90,12 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 	$(say) "demo"
 	@CLUSTER_UP=hack/demo-cluster.sh hack/with-cluster.sh hack/demo.sh
 
-# Tests of etcd processes come last: they keep the disk busy, on which clients write while the operator is updated.
+# Tests of etcd processes come last, alone: they keep the disk busy, on which clients write while the operator is updated, and their own
+# clients are not to wait for others.
 .PHONY: test
-test: test-e2e ## All tests, end to end on a real cluster too; test-long adds an hour
-	@hack/side-by-side.sh installers-test-changed test-envtest test-unit test-etcd TESTED='$(ENVTEST_PACKAGES) $(PROCESS_PACKAGES)'
+test: test-e2e ## All tests, end to end on a real cluster too; test-long adds what takes hours
+	@hack/side-by-side.sh installers-test-changed test-envtest test-unit TESTED='$(ENVTEST_PACKAGES)'
+	@$(MAKE) test-etcd
 
 ##@ Tests
 
@@ -112,7 +116,7 @@ mutants: ## Put deliberate bugs into the product and see whether the unit tests 
 .PHONY: test-envtest
 test-envtest: ## Tests against a real kube-apiserver and etcd
 	$(say) "tests against a kube-apiserver"
-	@hack/with-envtest.sh env $(race) -tags envtest -parallel 4 -timeout 15m $(ENVTEST_PACKAGES)
+	@hack/with-envtest.sh env $(race) -tags envtest -parallel 4 -timeout 25m $(ENVTEST_PACKAGES)
 
 .PHONY: test-matrix
 test-matrix: ## Crashes before and after every write of every kind of work, of which the tests above take samples (end to end, too)
@@ -120,15 +124,15 @@ test-matrix: ## Crashes before and after every write of every kind of work, of w
 	@MATRIX=full hack/with-envtest.sh go test -count=1 -tags envtest -timeout 60m -run OperatorDies -v ./controllers
 	@E2E_MATRIX=full $(MAKE) test-e2e E2E_LABELS=matrix
 
-# What -short leaves out of the unit tests; what takes longest comes first. They mostly wait. With the race detector, since in `make test` they
-# are tested here only.
-PROCESS_PACKAGES = ./internal/etcd ./internal/restore/datadir ./internal/cluster/crash ./internal/backup/archive ./internal/backup/worker
+# What -short leaves out of the unit tests; what takes longest comes first. They mostly wait. Without the race detector, by which they take
+# five times as long: it looks at these packages in the unit tests.
+PROCESS_PACKAGES = ./controllers ./controllers/copier ./internal/etcd ./internal/restore/datadir ./internal/cluster/crash ./internal/backup/archive ./internal/backup/worker ./internal/backup/log/writer
 
 .PHONY: test-etcd
 test-etcd: $(BIN)/devcluster ## Tests against real etcd processes of each minor version
 	$(say) "tests against etcd processes"
 	@$(BIN)/devcluster build --only images
-	@hack/with-envtest.sh env $(race) -count=1 -p 4 -parallel 4 -timeout 15m $(PROCESS_PACKAGES)
+	@hack/with-envtest.sh go test -count=1 -p 4 -parallel 4 -timeout 25m $(PROCESS_PACKAGES)
 
 .PHONY: test-stores
 test-stores: ## Tests of backup stores against real servers: S3, Google and Azure (needs Node 20 for the last); end to end in S3
@@ -137,15 +141,19 @@ test-stores: ## Tests of backup stores against real servers: S3, Google and Azur
 	@go test -count=1 -parallel 8 -timeout 15m ./internal/backup/objectstore
 	@$(MAKE) test-e2e E2E_LABELS=stores
 
+.PHONY: test-snapshots
+test-snapshots: ## End-to-end tests of backups by VolumeSnapshot, on the local cluster with a CSI driver that takes them
+	@$(MAKE) test-e2e E2E_LABELS=snapshots E2E_PROCS=1 DEVCLUSTER_FLAGS=--snapshots
+
 # How long they may take together. Ginkgo has a limit of its own.
 E2E_TIMEOUT ?= 60m
 E2E_LIMITS = -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)
 
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
-E2E_LABELS ?= !long && !olm && !olmv1 && !helm && !scorecard && !stores && !certmanager && !monitoring
+E2E_LABELS ?= !long && !olm && !olmv1 && !helm && !scorecard && !stores && !certmanager && !monitoring && !dualstack
 
 # How many of them run side by side; they mostly wait. Those that are marked Serial run alone, after the others.
-E2E_PROCS ?= 4
+E2E_PROCS ?= 3
 
 .PHONY: test-monitoring
 test-monitoring: $(BIN)/prometheus $(BIN)/golangci-lint ## Alerts with a real Prometheus: by promtool, and fired by clusters in trouble (builds it, about 6 minutes)
@@ -184,8 +192,15 @@ test-rights: ## Whether tests have used each right that the operator has (AUDIT_
 	@go run ./test/rights -log=$(AUDIT_LOG)
 
 .PHONY: test-long
-test-long: ## End-to-end tests under load, with bad networks and slow disks, by hand, and on three nodes
-	@$(MAKE) test-e2e E2E_LABELS='long && !olm && !helm' E2E_TIMEOUT=150m NODES=$(or $(NODES),3)
+test-long: ## The rest of the end-to-end tests: more of a kind, under load, with bad networks and slow disks, by hand, on three nodes (hours)
+	@$(MAKE) test-e2e E2E_LABELS='long && !olm && !helm && !snapshots' E2E_TIMEOUT=300m NODES=$(or $(NODES),3)
+
+# The local cluster is brought down for it, and stays down.
+.PHONY: test-dual-stack
+test-dual-stack: $(BIN)/devcluster ## Both families of IP addresses, end to end on a local cluster that is made for it (IP_FAMILIES=IPv6,IPv4)
+	@$(BIN)/devcluster down
+	@$(MAKE) test-e2e E2E_LABELS=dualstack DEVCLUSTER_FLAGS="--ip-families=$(IP_FAMILIES)"
+	@$(BIN)/devcluster down
 
 .PHONY: test-kubernetes
 test-kubernetes: $(BIN)/devcluster ## Before a release: validation and wiring on each Kubernetes from 1.30 on, end to end on a whole 1.30 (an hour)
@@ -213,6 +228,7 @@ generate: $(BIN)/controller-gen ## Deep copies of the API types
 manifests: $(BIN)/controller-gen ## CRDs and roles, from the types and markers
 	$(say) "generate CRDs and roles"
 	@$(BIN)/controller-gen crd rbac:roleName=manager-role paths=./api/... paths=./controllers/... output:crd:artifacts:config=config/crd/bases
+	@go run ./hack/served config/crd/bases/*.yaml
 
 .PHONY: docs
 docs: $(BIN)/crd-ref-docs ## API reference, from the types; the table of faults, from docs/faults.yaml and the tests
@@ -398,7 +414,7 @@ olm-test-changed:
 	@hack/stamps.sh "tests with Operator Lifecycle Manager" "$(OLM_PATHS)" $(MAKE) olm-test-short
 
 .PHONY: olm-test
-olm-test: $(BIN)/opm $(BIN)/devcluster ## Install and update through Operator Lifecycle Manager on the local cluster (OLM_LABELS=olmv1: by OLM v1)
+olm-test: $(BIN)/opm $(BIN)/helm $(BIN)/kustomize $(BIN)/devcluster ## Install and update through Operator Lifecycle Manager on the local cluster (OLM_LABELS=olmv1: by OLM v1)
 	$(say) "tests with Operator Lifecycle Manager"
 	@$(if $(findstring olmv1,$(OLM_LABELS)),$(BIN)/devcluster build --only olmv1)
 	@$(if $(findstring scorecard,$(OLM_LABELS)),$(BIN)/devcluster build --only scorecard)
@@ -418,22 +434,30 @@ scorecard-image: ## Build the image of our own scorecard tests and push it to th
 
 ##@ Helm
 
-# Which tests of Helm: a label filter of Ginkgo, such as 'helm && !long'. HELM=file is another Helm than the pinned one.
+# Which tests of Helm: a label filter of Ginkgo, such as 'helm && !long'.
 HELM_LABELS ?= helm
+# With which Helm, one after the other: 3 and 4 are the pinned ones, another word is the file of a program.
+HELM ?= 3 4
+helm_3 := $(BIN)/helm
+helm_4 := $(BIN)/helm4
+helm_programs = $(foreach which,$(HELM),$(or $(helm_$(which)),$(which)))
 
 .PHONY: helm-test
-helm-test: $(BIN)/helm $(BIN)/kustomize $(BIN)/devcluster ## Install, upgrade, take over and uninstall by Helm on the local cluster (HELM=other program)
+helm-test: $(helm_3) $(helm_4) $(BIN)/kustomize $(BIN)/devcluster ## Install, upgrade, take over and uninstall by Helm 3 and 4 on the local cluster (HELM=4, or another program)
 	$(say) "tests with Helm"
 	@$(MAKE) cluster-up
 	@export KUBECONFIG=$$($(BIN)/devcluster kubeconfig); $(MAKE) images; hack/leave-olm.sh; \
-	  go test ./test/e2e -v -ginkgo.v -ginkgo.label-filter="$(HELM_LABELS)" $(E2E_LIMITS)
+	  for helm in $(helm_programs); do \
+	    printf '\n==> Helm %s\n' "$$($$helm version --short)"; \
+	    HELM=$$helm go test ./test/e2e -v -ginkgo.v -ginkgo.label-filter="$(HELM_LABELS)" $(E2E_LIMITS); \
+	  done
 
 .PHONY: helm-test-short
 helm-test-short:
-	@$(MAKE) helm-test HELM_LABELS='helm && !long'
+	@$(MAKE) helm-test HELM_LABELS='helm && !long' HELM=3
 
 # What an installation by Helm depends on beside what end-to-end tests test.
-HELM_PATHS = api/v1alpha1 charts config hack/chart.sh hack/render.sh hack/packaging/chart hack/tools/helm main.go test/e2e/helm*.go Makefile
+HELM_PATHS = api/v1beta1 charts config hack/chart.sh hack/render.sh hack/packaging/chart hack/tools/helm hack/tools/helm4 main.go test/e2e/helm*.go Makefile
 .PHONY: helm-test-changed
 helm-test-changed:
 	@hack/stamps.sh "tests with Helm" "$(HELM_PATHS)" $(MAKE) helm-test-short
@@ -451,10 +475,11 @@ TOOLS := controller-gen crd-ref-docs golangci-lint govulncheck helm kustomize op
 .PHONY: tools
 tools: $(TOOLS:%=$(BIN)/%) ## Build the pinned tools of hack/tools into bin/
 
-$(TOOLS:%=$(BIN)/%): $(BIN)/%: hack/tools/%/go.mod hack/tools/%/go.sum
+# Helm 4 is for tests of the chart alone. Its program is called helm, too.
+$(TOOLS:%=$(BIN)/%) $(BIN)/helm4: $(BIN)/%: hack/tools/%/go.mod hack/tools/%/go.sum
 	$(say) "build $* as pinned in hack/tools/$*"
 	@mkdir -p $(BIN)
-	@$(build) -C hack/tools/$* build -ldflags="-s -w $(TOOL_LDFLAGS)" -o $(BIN)/ tool
+	@$(build) -C hack/tools/$* build -ldflags="-s -w $(TOOL_LDFLAGS)" -o $@ tool
 	@touch $@
 
 # operator-sdk writes its own version into bundles, and knows it from the linker alone.
@@ -468,6 +493,9 @@ $(BIN)/helm: TOOL_LDFLAGS = -X $(helm)/internal/version.version=$(call helm_has,
 helm := helm.sh/helm/v3
 helm_has = $(shell go -C hack/tools/helm list -m -f '{{.Version}}' $(1))
 helm_kubernetes = $(word 2,$(subst ., ,$(call helm_has,k8s.io/client-go)))
+
+# It asks itself which Kubernetes it was made for.
+$(BIN)/helm4: TOOL_LDFLAGS = -X helm.sh/helm/v4/internal/version.version=$(shell go -C hack/tools/helm4 list -m -f '{{.Version}}' helm.sh/helm/v4)
 
 # The one that the local cluster's catalogs are served by, for whoever looks at them by hand, and for tests.
 $(BIN)/opm: $(BIN)/devcluster

@@ -239,7 +239,8 @@ func certificateFlags(flags *flag.FlagSet, c *manager.MetricsCertificate) {
 
 // limitFlags are those by which an administrator says what EtcdClusters may ask for.
 func limitFlags(flags *flag.FlagSet, l *limits.Limits) {
-	flags.Var(&l.Images, limits.ImagesFlag, "images that spec.image of an EtcdCluster may name, separated by commas; a * stands at the end, "+
+	flags.Var(&l.Images, limits.ImagesFlag, "images that spec.image and spec.podTemplate of an EtcdCluster may name, separated by "+
+		"commas; a * stands at the end, "+
 		"after /, : or @; default: all")
 	flags.Var(&l.PriorityClasses, limits.PriorityClassesFlag, "priority classes that members may have, separated by commas; default: all")
 	flags.Var(&l.Tolerations, limits.TolerationsFlag, "taints that members may tolerate, separated by commas: key, key=value, key:effect or "+
@@ -247,4 +248,6 @@ func limitFlags(flags *flag.FlagSet, l *limits.Limits) {
 	flags.Var(&l.Labels, limits.LabelsFlag, "keys that spec.podMetadata.labels may have, separated by commas, such as team or "+
 		"example.com/*; default: all")
 	flags.Var(&l.Annotations, limits.AnnotationsFlag, "keys that spec.podMetadata.annotations may have, as of labels; default: all")
+	flags.BoolVar(&l.NoPodTemplate, limits.NoPodTemplateFlag, false, "no EtcdCluster may have a spec.podTemplate: by that whoever writes "+
+		"EtcdClusters runs containers, and reads Secrets and ConfigMaps of the namespace; default: they may")
 }

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // lostQuorum is a namespace with a cluster that has lost two of three volumes for good, whose survivor does not answer, and a verified
@@ -29,7 +29,7 @@ type lostQuorum struct {
 func newLostQuorum(t *testing.T, namespace string) *lostQuorum {
 	w := &lostQuorum{inPlace: &inPlace{backups: newBackedUp(t, namespace)}}
 	w.backup.Status.ClusterUID = string(w.cluster.UID)
-	verified := metav1.Condition{Type: v1alpha1.ConditionVerified, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonTrialPassed}
+	verified := metav1.Condition{Type: v1beta1.ConditionVerified, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonTrialPassed}
 	meta.SetStatusCondition(&w.backup.Status.Conditions, verified)
 	w.write(w.backup)
 	for _, name := range []string{"a-1", "a-2"} {
@@ -61,9 +61,9 @@ func (w *lostQuorum) look(o operatorInPlace) error {
 	return nil
 }
 
-func (w *lostQuorum) restores() []v1alpha1.EtcdRestore {
+func (w *lostQuorum) restores() []v1beta1.EtcdRestore {
 	w.t.Helper()
-	var all v1alpha1.EtcdRestoreList
+	var all v1beta1.EtcdRestoreList
 	w.must(server.List(w.t.Context(), &all, client.InNamespace(w.namespace)))
 	w.most = max(w.most, len(all.Items))
 	return all.Items
@@ -106,7 +106,7 @@ func TestLossAcceptedByABackup(t *testing.T) {
 	for range 5 {
 		w.must(w.look(o))
 	}
-	told := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionProgressing)
+	told := meta.FindStatusCondition(w.cluster.Status.Conditions, v1beta1.ConditionProgressing)
 	if len(w.restores()) > 0 || !strings.Contains(told.Message, `acceptDataLoss is "backup/nightly@799", which is not offered`) {
 		t.Errorf("accepted another revision: %s, EtcdRestores %+v", told.Message, w.restores())
 	}
@@ -164,7 +164,7 @@ func TestNothingIsRestoredOnceQuorumIsThere(t *testing.T) {
 		w.must(err)
 	}
 	w.must(server.Get(t.Context(), client.ObjectKeyFromObject(w.cluster), w.cluster))
-	if er := w.restores()[0]; er.Status.Phase != v1alpha1.RestorePreviewed || w.cluster.Status.Restore != nil ||
+	if er := w.restores()[0]; er.Status.Phase != v1beta1.RestorePreviewed || w.cluster.Status.Restore != nil ||
 		!strings.HasPrefix(er.Status.Message, "nothing is restored") {
 		t.Errorf("%+v, cluster %+v", er.Status, w.cluster.Status.Restore)
 	}

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/support"
@@ -76,13 +76,13 @@ func (c canaries) foundIn(text string) []string {
 func TestNoCanaryLeavesItsSecret(t *testing.T) {
 	put := canaries{}
 	made := canaryStores(t, put)
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "canary"}}
-	c.Spec.Backup = &v1alpha1.Backup{Store: made[0].Name, Decryption: &v1alpha1.SecretReference{Secret: "canary-identities"}}
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "canary"}}
+	c.Spec.Backup = &v1beta1.Backup{Store: made[0].Name, Decryption: &v1beta1.SecretReference{Secret: "canary-identities"}}
 	c.Spec.Auth.Enabled = true
-	u := &v1alpha1.EtcdUser{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "canary"}}
-	u.Spec = v1alpha1.EtcdUserSpec{Cluster: c.Name, Authentication: v1alpha1.PasswordAuthentication}
-	b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "canary"}}
-	b.Spec = v1alpha1.EtcdBackupSpec{Cluster: c.Name, Decryption: &v1alpha1.SecretReference{Secret: "canary-identities"}}
+	u := &v1beta1.EtcdUser{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "canary"}}
+	u.Spec = v1beta1.EtcdUserSpec{Cluster: c.Name, Authentication: v1beta1.PasswordAuthentication}
+	b := &v1beta1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "canary"}}
+	b.Spec = v1beta1.EtcdBackupSpec{Cluster: c.Name, Decryption: &v1beta1.SecretReference{Secret: "canary-identities"}}
 	for _, object := range []client.Object{c, b, u} {
 		if err := server.Create(t.Context(), object); err != nil {
 			t.Fatal(err)
@@ -114,9 +114,9 @@ func TestNoCanaryLeavesItsSecret(t *testing.T) {
 }
 
 // canaryStores are stores of each provider, by Secrets in which every value is a canary.
-func canaryStores(t *testing.T, put canaries) []*v1alpha1.EtcdBackupStore {
+func canaryStores(t *testing.T, put canaries) []*v1beta1.EtcdBackupStore {
 	t.Helper()
-	secret := func(name string, keys ...string) *v1alpha1.SecretReference {
+	secret := func(name string, keys ...string) *v1beta1.SecretReference {
 		t.Helper()
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: name}, Data: map[string][]byte{}}
 		for _, key := range keys {
@@ -126,25 +126,25 @@ func canaryStores(t *testing.T, put canaries) []*v1alpha1.EtcdBackupStore {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = server.Delete(context.Background(), s) })
-		return &v1alpha1.SecretReference{Secret: name}
+		return &v1beta1.SecretReference{Secret: name}
 	}
-	secret("canary-identities", v1alpha1.KeyIdentities)
+	secret("canary-identities", v1beta1.KeyIdentities)
 	secret("canary-authority", "ca.crt")
-	ca := &v1alpha1.CASource{Secret: "canary-authority"}
-	specs := map[string]v1alpha1.EtcdBackupStoreSpec{
-		"canary-s3": {S3: &v1alpha1.S3Store{
+	ca := &v1beta1.CASource{Secret: "canary-authority"}
+	specs := map[string]v1beta1.EtcdBackupStoreSpec{
+		"canary-s3": {S3: &v1beta1.S3Store{
 			Bucket: "bbb", Endpoint: "https://s3.example", CA: ca,
-			Credentials: secret("canary-s3", v1alpha1.KeyAccessKeyID, v1alpha1.KeySecretAccessKey, v1alpha1.KeySessionToken),
+			Credentials: secret("canary-s3", v1beta1.KeyAccessKeyID, v1beta1.KeySecretAccessKey, v1beta1.KeySessionToken),
 		}},
-		"canary-gcs": {GCS: &v1alpha1.GCSStore{Bucket: "bbb", CA: ca, Credentials: secret("canary-gcs", v1alpha1.KeyCredentialsJSON)}},
-		"canary-azure": {Azure: &v1alpha1.AzureStore{
+		"canary-gcs": {GCS: &v1beta1.GCSStore{Bucket: "bbb", CA: ca, Credentials: secret("canary-gcs", v1beta1.KeyCredentialsJSON)}},
+		"canary-azure": {Azure: &v1beta1.AzureStore{
 			Container: "ccc", Account: "aaa", CA: ca,
-			Credentials: secret("canary-azure", v1alpha1.KeyAccountKey, v1alpha1.KeySASToken),
+			Credentials: secret("canary-azure", v1beta1.KeyAccountKey, v1beta1.KeySASToken),
 		}},
 	}
-	var all []*v1alpha1.EtcdBackupStore
+	var all []*v1beta1.EtcdBackupStore
 	for name, spec := range specs {
-		store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: name}, Spec: spec}
+		store := &v1beta1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: name}, Spec: spec}
 		if err := server.Create(t.Context(), store); err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func canaryStores(t *testing.T, put canaries) []*v1alpha1.EtcdBackupStore {
 }
 
 // keysOf has a line of each key of the cluster count as a canary, and the password of a user.
-func keysOf(t *testing.T, c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, put canaries) {
+func keysOf(t *testing.T, c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser, put canaries) {
 	t.Helper()
 	eventually(t, "authority", func() error { return get(t, c, c.ClientCA(), &corev1.Secret{}) })
 	askToLook(t, u) // members never run here, and until they do the Secret of a user comes with the next look
@@ -187,7 +187,7 @@ func keysOf(t *testing.T, c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, put can
 }
 
 // spoil puts canaries where keys of the cluster were: the operator says that they are none, and makes others.
-func spoil(t *testing.T, c *v1alpha1.EtcdCluster, put canaries) {
+func spoil(t *testing.T, c *v1beta1.EtcdCluster, put canaries) {
 	t.Helper()
 	for name, key := range map[string]string{specs.MemberSecret(c): specs.ServerKeyKey, c.ClientSecret(): corev1.TLSPrivateKeyKey} {
 		garbage := fmt.Sprintf("-----BEGIN EC PRIVATE KEY-----\n%s\n-----END EC PRIVATE KEY-----\n", put.put("spoilt "+key+" of "+name))
@@ -242,10 +242,10 @@ func artefacts(t *testing.T) map[string]string {
 	log := support.Log{Namespace: "operators", Pod: "p", Container: "c", Text: all["the log"]}
 	bundle := support.Bundle{Name: "canary", At: time.Now(), Logs: []support.Log{log}}
 	for _, kind := range [][2]string{
-		{"etcd-operator.dev/v1alpha1", "EtcdCluster"},
-		{"etcd-operator.dev/v1alpha1", "EtcdBackup"},
-		{"etcd-operator.dev/v1alpha1", "EtcdBackupStore"},
-		{"etcd-operator.dev/v1alpha1", "EtcdUser"},
+		{"etcd-operator.dev/v1beta1", "EtcdCluster"},
+		{"etcd-operator.dev/v1beta1", "EtcdBackup"},
+		{"etcd-operator.dev/v1beta1", "EtcdBackupStore"},
+		{"etcd-operator.dev/v1beta1", "EtcdUser"},
 		{"v1", "Pod"},
 		{"v1", "PersistentVolumeClaim"},
 		{"v1", "Service"},

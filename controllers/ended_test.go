@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // TestPodThatHasEndedIsCleared: here nothing cleans up after a Pod that was terminated, as a
@@ -68,7 +68,7 @@ func TestPodThatAFinalizerKeeps(t *testing.T) {
 		if err := get(t, c, c.Name, c); err != nil {
 			return err
 		}
-		degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
+		degraded := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionDegraded)
 		if degraded == nil || !strings.Contains(degraded.Message, "kept-1: its pod cannot be deleted: "+
 			"the finalizer example.com/queue, which is not the operator's, keeps it") {
 			return fmt.Errorf("degraded: %+v", degraded)
@@ -107,7 +107,7 @@ func bind(t *testing.T, pod *corev1.Pod) {
 }
 
 // says writes what a kubelet would say of a Pod and its container.
-func says(t *testing.T, c *v1alpha1.EtcdCluster, pod *corev1.Pod, phase corev1.PodPhase, state corev1.ContainerState) {
+func says(t *testing.T, c *v1beta1.EtcdCluster, pod *corev1.Pod, phase corev1.PodPhase, state corev1.ContainerState) {
 	t.Helper()
 	eventually(t, "the status", func() error {
 		if err := get(t, c, pod.Name, pod); err != nil {

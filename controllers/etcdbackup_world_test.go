@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
@@ -31,32 +31,32 @@ import (
 type backups struct {
 	t         *testing.T
 	namespace string
-	backup    *v1alpha1.EtcdBackup
-	cluster   *v1alpha1.EtcdCluster
+	backup    *v1beta1.EtcdBackup
+	cluster   *v1beta1.EtcdCluster
 	orders    []jobspec.Order // of all Jobs that were seen
 	jobs      []string        // their names
 	most      int             // Jobs that were there at a time
 }
 
-func newBackups(t *testing.T, namespace string, policy v1alpha1.BackupDeletionPolicy) *backups {
+func newBackups(t *testing.T, namespace string, policy v1beta1.BackupDeletionPolicy) *backups {
 	b := &backups{t: t, namespace: namespace}
 	b.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-	store := &v1alpha1.EtcdBackupStore{ObjectMeta: b.named("offsite")}
-	store.Spec.Volume = &v1alpha1.VolumeStore{Claim: "backups"}
+	store := &v1beta1.EtcdBackupStore{ObjectMeta: b.named("offsite")}
+	store.Spec.Volume = &v1beta1.VolumeStore{Claim: "backups"}
 	b.create(store)
-	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Ready"}
+	ready := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Ready"}
 	meta.SetStatusCondition(&store.Status.Conditions, ready)
 	b.write(store)
-	b.cluster = &v1alpha1.EtcdCluster{ObjectMeta: b.named("a")}
+	b.cluster = &v1beta1.EtcdCluster{ObjectMeta: b.named("a")}
 	b.create(b.cluster)
-	b.cluster.Status = v1alpha1.EtcdClusterStatus{ClusterID: "c1", Version: "3.6.16"}
-	for i, role := range []string{v1alpha1.RoleLeader, v1alpha1.RoleVoter, v1alpha1.RoleVoter} {
+	b.cluster.Status = v1beta1.EtcdClusterStatus{ClusterID: "c1", Version: "3.6.16"}
+	for i, role := range []string{v1beta1.RoleLeader, v1beta1.RoleVoter, v1beta1.RoleVoter} {
 		b.cluster.Status.Members = append(b.cluster.Status.Members,
-			v1alpha1.MemberStatus{Name: fmt.Sprintf("a-%d", i), ID: fmt.Sprint(10 + i), Role: role, Healthy: i != 1})
+			v1beta1.MemberStatus{Name: fmt.Sprintf("a-%d", i), ID: fmt.Sprint(10 + i), Role: role, Healthy: i != 1})
 	}
 	b.write(b.cluster)
-	b.backup = &v1alpha1.EtcdBackup{ObjectMeta: b.named("b")}
-	b.backup.Spec = v1alpha1.EtcdBackupSpec{Cluster: "a", Store: "offsite", DeletionPolicy: policy}
+	b.backup = &v1beta1.EtcdBackup{ObjectMeta: b.named("b")}
+	b.backup.Spec = v1beta1.EtcdBackupSpec{Cluster: "a", Store: "offsite", DeletionPolicy: policy}
 	b.create(b.backup)
 	return b
 }
@@ -170,7 +170,7 @@ func (b *backups) settle(r *controllers.EtcdBackupReconciler) error {
 	return errors.New("it never settles")
 }
 
-func (b *backups) read() v1alpha1.EtcdBackupStatus {
+func (b *backups) read() v1beta1.EtcdBackupStatus {
 	b.t.Helper()
 	if err := server.Get(b.t.Context(), client.ObjectKeyFromObject(b.backup), b.backup); err != nil {
 		b.t.Fatal(err)
@@ -182,12 +182,12 @@ func (b *backups) read() v1alpha1.EtcdBackupStatus {
 func (b *backups) mustBeVerified() {
 	b.t.Helper()
 	s := b.read()
-	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionVerified} {
+	for _, kind := range []string{v1beta1.ConditionComplete, v1beta1.ConditionVerified} {
 		if !meta.IsStatusConditionTrue(s.Conditions, kind) {
 			b.t.Errorf("%s is %+v", kind, meta.FindStatusCondition(s.Conditions, kind))
 		}
 	}
-	if s.Phase != v1alpha1.BackupComplete || s.Job != nil || s.Progress != nil ||
+	if s.Phase != v1beta1.BackupComplete || s.Job != nil || s.Progress != nil ||
 		s.Revision != 7 || s.Source != "a-1" || s.StoredSize.String() != "4Mi" {
 		b.t.Errorf("status %+v", s)
 	}
@@ -219,7 +219,7 @@ func (b *backups) deleteJob() {
 	}
 }
 
-func (b *backups) becomes(what string, is func(v1alpha1.EtcdBackupStatus) bool) {
+func (b *backups) becomes(what string, is func(v1beta1.EtcdBackupStatus) bool) {
 	b.t.Helper()
 	eventually(b.t, "the backup to be so that "+what, func() error {
 		if s := b.read(); !is(s) {
@@ -229,7 +229,7 @@ func (b *backups) becomes(what string, is func(v1alpha1.EtcdBackupStatus) bool) 
 	})
 }
 
-func reasonOf(s v1alpha1.EtcdBackupStatus, kind string) string {
+func reasonOf(s v1beta1.EtcdBackupStatus, kind string) string {
 	c := meta.FindStatusCondition(s.Conditions, kind)
 	if c == nil {
 		return ""

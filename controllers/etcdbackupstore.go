@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
@@ -77,7 +77,7 @@ func (r *EtcdBackupStoreReconciler) again(look storeLook, step stores.Step) time
 }
 
 func (r *EtcdBackupStoreReconciler) observe(ctx context.Context, key types.NamespacedName) (storeLook, error) {
-	var store v1alpha1.EtcdBackupStore
+	var store v1beta1.EtcdBackupStore
 	if err := r.tasks.Live.Get(ctx, key, &store); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.memory.Delete(key)
@@ -97,7 +97,7 @@ func (r *EtcdBackupStoreReconciler) observe(ctx context.Context, key types.Names
 	if view.Job.Ended {
 		from = r.tasks.Live // a cache that is behind would have objects made twice
 	}
-	var all v1alpha1.EtcdBackupList
+	var all v1beta1.EtcdBackupList
 	if err := from.List(ctx, &all, client.InNamespace(store.Namespace)); err != nil {
 		return view, fmt.Errorf("list EtcdBackups: %w", err)
 	}
@@ -137,7 +137,7 @@ type remembered struct {
 }
 
 // recall is the memory of a store, if it is about the place that the spec names.
-func (r *EtcdBackupStoreReconciler) recall(store *v1alpha1.EtcdBackupStore) archive.Memory {
+func (r *EtcdBackupStoreReconciler) recall(store *v1beta1.EtcdBackupStore) archive.Memory {
 	if value, has := r.memory.Load(client.ObjectKeyFromObject(store)); has {
 		if m, is := value.(remembered); is && m.store == store.UID && m.generation == store.Generation {
 			return m.memory
@@ -150,12 +150,12 @@ func (r *EtcdBackupStoreReconciler) recall(store *v1alpha1.EtcdBackupStore) arch
 func (r *EtcdBackupStoreReconciler) apply(ctx context.Context, s stores.Record) error {
 	for i := range s.Create {
 		// If something else has taken the name since, the next look chooses another one.
-		if err := r.client.Create(ctx, &s.Create[i], client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		if err := r.client.Create(ctx, &s.Create[i], client.FieldOwner(v1beta1.FieldOwner)); err != nil {
 			return fmt.Errorf("create EtcdBackup %s: %w", s.Create[i].Name, err)
 		}
 	}
 	for i := range s.Update {
-		if err := r.client.Update(ctx, &s.Update[i], client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+		if err := r.client.Update(ctx, &s.Update[i], client.FieldOwner(v1beta1.FieldOwner)); err != nil {
 			return fmt.Errorf("update EtcdBackup %s: %w", s.Update[i].Name, err)
 		}
 	}
@@ -177,12 +177,12 @@ func (r *EtcdBackupStoreReconciler) report(ctx context.Context, look storeLook, 
 	if !has || equality.Semantic.DeepEqual(store.Status, status) {
 		return nil
 	}
-	before := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReady)
+	before := meta.FindStatusCondition(store.Status.Conditions, v1beta1.ConditionReady)
 	store.Status = status
 	if err := reportStatus(ctx, r.client, store); err != nil {
 		return err
 	}
-	after := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	after := meta.FindStatusCondition(status.Conditions, v1beta1.ConditionReady)
 	if after == nil || before != nil && before.Reason == after.Reason && before.Status == after.Status {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (r *EtcdBackupStoreReconciler) report(ctx context.Context, look storeLook, 
 }
 
 // statusOf is the status that a step wants, if it wants one.
-func statusOf(step stores.Step) (v1alpha1.EtcdBackupStoreStatus, bool) {
+func statusOf(step stores.Step) (v1beta1.EtcdBackupStoreStatus, bool) {
 	switch s := step.(type) {
 	case stores.Record:
 		return s.Status, true
@@ -203,22 +203,22 @@ func statusOf(step stores.Step) (v1alpha1.EtcdBackupStoreStatus, bool) {
 		return s.Status, true
 	case stores.CreateJob, stores.DeleteJob:
 	}
-	return v1alpha1.EtcdBackupStoreStatus{}, false
+	return v1beta1.EtcdBackupStoreStatus{}, false
 }
 
 // SetupWithManager watches EtcdBackupStores, the Jobs that look at them, and the backups in them.
 func (r *EtcdBackupStoreReconciler) SetupWithManager(manager ctrl.Manager) error {
 	owners, done := jobclient.OwnersWhenDone(r.client, "EtcdBackupStore")
-	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdBackupStore{}).Owns(&batchv1.Job{}).
+	return ctrl.NewControllerManagedBy(manager).For(&v1beta1.EtcdBackupStore{}).Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, owners, done).
-		Watches(&v1alpha1.EtcdBackup{}, toStores(), builder.WithPredicates(usesStore())).
+		Watches(&v1beta1.EtcdBackup{}, toStores(), builder.WithPredicates(usesStore())).
 		Named("etcdbackupstore").WithOptions(options()).Complete(r)
 }
 
 // toStores finds the stores that a backup is about.
 func toStores() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
-		b, is := object.(*v1alpha1.EtcdBackup)
+		b, is := object.(*v1beta1.EtcdBackup)
 		if !is {
 			return nil
 		}
@@ -235,13 +235,13 @@ func toStores() handler.EventHandler {
 // usesStore drops the events of a backup after which its store has nothing else in it: how far a Job is, for instance.
 func usesStore() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, was := e.ObjectOld.(*v1alpha1.EtcdBackup)
-		after, is := e.ObjectNew.(*v1alpha1.EtcdBackup)
+		before, was := e.ObjectOld.(*v1beta1.EtcdBackup)
+		after, is := e.ObjectNew.(*v1beta1.EtcdBackup)
 		if !was || !is {
 			return false
 		}
-		complete := func(b *v1alpha1.EtcdBackup) bool {
-			return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
+		complete := func(b *v1beta1.EtcdBackup) bool {
+			return meta.IsStatusConditionTrue(b.Status.Conditions, v1beta1.ConditionComplete)
 		}
 		return complete(before) != complete(after) || (before.Status.Job == nil) != (after.Status.Job == nil)
 	}}

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/cache"
 	"github.com/etcd-operator/etcd-operator/controllers/metrics"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
@@ -53,7 +53,7 @@ type EtcdClusterReconciler struct {
 // clusterLook is all that one look at an EtcdCluster has seen, what it means, and how its step has ended.
 type clusterLook struct {
 	cluster.View
-	ec      *v1alpha1.EtcdCluster
+	ec      *v1beta1.EtcdCluster
 	known   *memory.Cluster
 	askedAt time.Time
 	step    plan.Step // that is reported: a wait where etcd is not ready for the one that was planned
@@ -66,7 +66,7 @@ func (r *EtcdClusterReconciler) Reconcile(ctx context.Context, request ctrl.Requ
 }
 
 func (r *EtcdClusterReconciler) observe(ctx context.Context, key types.NamespacedName) (*clusterLook, error) {
-	ec := &v1alpha1.EtcdCluster{}
+	ec := &v1beta1.EtcdCluster{}
 	if err := r.Client.Get(ctx, key, ec); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.Dialer.Forget(key)
@@ -78,7 +78,7 @@ func (r *EtcdClusterReconciler) observe(ctx context.Context, key types.Namespace
 	if err := r.claimOwnership(ctx, ec); err != nil {
 		return nil, err
 	}
-	r.secrets.Look(ec, append(certs.Names(ec), ec.RootSecret())...)
+	r.secrets.Look(ec, slices.Concat(certs.Names(ec), []string{ec.RootSecret()}, ec.SourceSecrets())...)
 	seen, err := r.Observer.Cluster(ctx, ec)
 	if err != nil {
 		return nil, err
@@ -168,28 +168,33 @@ func (r *EtcdClusterReconciler) report(ctx context.Context, look *clusterLook, _
 		changed := look.ec.DeepCopy()
 		changed.Status = after
 		if err := reportStatus(ctx, r.Client, changed); err != nil {
-			failed = errors.Join(failed, err)
-			return failed
+			r.emitAll(look, before, before, failed) // the next look emits those of the status, and sees nothing more of the step
+			return errors.Join(failed, err)
 		}
 	}
-	for _, event := range report.Events(before, after, look.step, failed) {
-		r.Events.Eventf(look.ec, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
-	}
+	r.emitAll(look, before, after, failed)
 	return failed
 }
 
+// emitAll writes events of the step, and of what is new in the status.
+func (r *EtcdClusterReconciler) emitAll(look *clusterLook, before, after v1beta1.EtcdClusterStatus, failed error) {
+	for _, event := range report.Events(before, after, look.step, failed) {
+		r.Events.Eventf(look.ec, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
+	}
+}
+
 // show has Prometheus shown what the look has seen, and the backups and drills that the cache knows.
-func (r *EtcdClusterReconciler) show(ctx context.Context, look *clusterLook, status v1alpha1.EtcdClusterStatus) error {
-	var backups v1alpha1.EtcdBackupList
+func (r *EtcdClusterReconciler) show(ctx context.Context, look *clusterLook, status v1beta1.EtcdClusterStatus) error {
+	var backups v1beta1.EtcdBackupList
 	if err := r.Client.List(ctx, &backups, client.InNamespace(look.ec.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdBackups: %w", err)
 	}
-	var drills v1alpha1.EtcdDrillList
+	var drills v1beta1.EtcdDrillList
 	if err := r.Client.List(ctx, &drills, client.InNamespace(look.ec.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdDrills: %w", err)
 	}
-	own := slices.DeleteFunc(backups.Items, func(b v1alpha1.EtcdBackup) bool { return b.Spec.Cluster != look.ec.Name })
-	its := slices.DeleteFunc(drills.Items, func(d v1alpha1.EtcdDrill) bool { return d.Spec.Cluster != look.ec.Name })
+	own := slices.DeleteFunc(backups.Items, func(b v1beta1.EtcdBackup) bool { return b.Spec.Cluster != look.ec.Name })
+	its := slices.DeleteFunc(drills.Items, func(d v1beta1.EtcdDrill) bool { return d.Spec.Cluster != look.ec.Name })
 	r.figures.Set(client.ObjectKeyFromObject(look.ec), slices.Concat(
 		report.Figures(status, look.View), report.BackupFigures(own), report.DrillFigures(its)))
 	return nil

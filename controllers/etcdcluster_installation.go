@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/lease"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
@@ -23,7 +23,7 @@ func (r *EtcdClusterReconciler) holding(ctx context.Context, named string) (leas
 // claimOwnership is errNotOwner unless this installation manages the cluster. It takes over
 // from one that has ended by writing that down before it changes anything else: of
 // two that do so at once, the API server refuses one.
-func (r *EtcdClusterReconciler) claimOwnership(ctx context.Context, ec *v1alpha1.EtcdCluster) error {
+func (r *EtcdClusterReconciler) claimOwnership(ctx context.Context, ec *v1beta1.EtcdCluster) error {
 	named := ec.Status.Operator
 	if named == r.Installation {
 		return nil
@@ -40,7 +40,7 @@ func (r *EtcdClusterReconciler) claimOwnership(ctx context.Context, ec *v1alpha1
 		}
 	}
 	switch {
-	case ec.Status.Format > v1alpha1.StatusFormat: // not touched: the plan leaves its cluster alone
+	case ec.Status.Format > v1beta1.StatusFormat: // not touched: the plan leaves its cluster alone
 		return nil
 	case named == "" && ec.Status.ObservedGeneration == 0: // said with the first status
 		ec.Status.Operator = r.Installation
@@ -50,7 +50,7 @@ func (r *EtcdClusterReconciler) claimOwnership(ctx context.Context, ec *v1alpha1
 	}
 }
 
-func (r *EtcdClusterReconciler) takeOver(ctx context.Context, ec *v1alpha1.EtcdCluster) error {
+func (r *EtcdClusterReconciler) takeOver(ctx context.Context, ec *v1beta1.EtcdCluster) error {
 	before := ec.Status.Operator
 	ec.Status.Operator = r.Installation
 	if err := writeStatus(ctx, r.Client, ec); err != nil {
@@ -63,14 +63,14 @@ func (r *EtcdClusterReconciler) takeOver(ctx context.Context, ec *v1alpha1.EtcdC
 }
 
 // emit emits an event once, until another one is emitted for the cluster.
-func (r *EtcdClusterReconciler) emit(ctx context.Context, ec *v1alpha1.EtcdCluster, event report.Event) {
+func (r *EtcdClusterReconciler) emit(ctx context.Context, ec *v1beta1.EtcdCluster, event report.Event) {
 	if r.memories.Of(client.ObjectKeyFromObject(ec)).NoteChanged(string(ec.UID) + event.Note) {
 		r.say(ctx, ec, event)
 	}
 }
 
 // say says something that no status holds: in an event, and in the log.
-func (r *EtcdClusterReconciler) say(ctx context.Context, ec *v1alpha1.EtcdCluster, event report.Event) {
+func (r *EtcdClusterReconciler) say(ctx context.Context, ec *v1beta1.EtcdCluster, event report.Event) {
 	log.FromContext(ctx).Info(event.Note)
 	r.Events.Eventf(ec, nil, event.Type, event.Reason, event.Action, "%s", event.Note)
 }

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/lease"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -56,7 +56,7 @@ const (
 )
 
 // charge is what an installation makes of a cluster of that status.
-func charge(t *testing.T, ours string, status v1alpha1.EtcdClusterStatus, other lease.Holding) string {
+func charge(t *testing.T, ours string, status v1beta1.EtcdClusterStatus, other lease.Holding) string {
 	t.Helper()
 	written := false
 	server := beside(other, &written)
@@ -64,7 +64,7 @@ func charge(t *testing.T, ours string, status v1alpha1.EtcdClusterStatus, other 
 		Client: server, Actor: &act.Actor{Live: server, Now: func() time.Time { return noon }},
 		Dialer: &connect.Dialer{Pool: etcd.NewPool()}, Events: events.NewFakeRecorder(1), Installation: ours,
 	}
-	ec := &v1alpha1.EtcdCluster{Status: status}
+	ec := &v1beta1.EtcdCluster{Status: status}
 	err := r.claimOwnership(t.Context(), ec)
 	looksAfter := !errors.Is(err, errNotOwner)
 	switch {
@@ -85,10 +85,10 @@ func charge(t *testing.T, ours string, status v1alpha1.EtcdClusterStatus, other 
 // changes one that another has managed, or none.
 func TestTakeCharge(t *testing.T) {
 	const us, them = "ours/" + lease.Name, "theirs/" + lease.Name
-	written := func(operator string) v1alpha1.EtcdClusterStatus {
-		return v1alpha1.EtcdClusterStatus{Operator: operator, ObservedGeneration: 1, Format: v1alpha1.StatusFormat}
+	written := func(operator string) v1beta1.EtcdClusterStatus {
+		return v1beta1.EtcdClusterStatus{Operator: operator, ObservedGeneration: 1, Format: v1beta1.StatusFormat}
 	}
-	newer := func(operator string) v1alpha1.EtcdClusterStatus {
+	newer := func(operator string) v1beta1.EtcdClusterStatus {
 		status := written(operator)
 		status.Format++
 		return status
@@ -96,12 +96,12 @@ func TestTakeCharge(t *testing.T) {
 	for _, test := range []struct {
 		what   string
 		ours   string
-		status v1alpha1.EtcdClusterStatus
+		status v1beta1.EtcdClusterStatus
 		other  lease.Holding
 		want   string
 	}{
-		{"a new cluster", us, v1alpha1.EtcdClusterStatus{}, lease.Ended, first},
-		{"a new cluster, without a lease", "", v1alpha1.EtcdClusterStatus{}, lease.Ended, inCharge},
+		{"a new cluster", us, v1beta1.EtcdClusterStatus{}, lease.Ended, first},
+		{"a new cluster, without a lease", "", v1beta1.EtcdClusterStatus{}, lease.Ended, inCharge},
 		{"ours", us, written(us), lease.Ended, inCharge},
 		{"nobody's, without a lease", "", written(""), lease.Ended, inCharge},
 		{"nobody's, which may be that of one without a lease", us, written(""), lease.Ended, successor},
@@ -110,7 +110,7 @@ func TestTakeCharge(t *testing.T) {
 		{"theirs, and nobody may know whether they have ended", us, written(them), lease.Hidden, passive},
 		{"theirs, without a lease", "", written(them), lease.Held, passive},
 		{"theirs, and they have ended, without a lease", "", written(them), lease.Ended, successor},
-		{"theirs, whose first status is lost", us, v1alpha1.EtcdClusterStatus{Operator: them}, lease.Held, passive},
+		{"theirs, whose first status is lost", us, v1beta1.EtcdClusterStatus{Operator: them}, lease.Held, passive},
 		{"a newer one's, ours", us, newer(us), lease.Ended, inCharge},
 		{"a newer one's, theirs", us, newer(them), lease.Held, passive},
 		{"a newer one's, theirs, ended: its status is not touched", us, newer(them), lease.Ended, inCharge},

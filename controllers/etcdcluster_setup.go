@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdclusters,verbs=get;list;watch;patch
@@ -27,7 +27,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=pods/resize,verbs=patch
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
 // +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get
 // +kubebuilder:rbac:groups=apps,resources=statefulsets/scale,verbs=get;update
@@ -35,6 +35,7 @@ import (
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;create;patch
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=podmonitors;prometheusrules,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=tlsroutes,verbs=get;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=security.openshift.io,resources=securitycontextconstraints,resourceNames=nonroot-v2,verbs=use
 
@@ -47,15 +48,15 @@ import (
 // SetupWithManager watches EtcdClusters and everything that is made for them.
 func (r *EtcdClusterReconciler) SetupWithManager(manager ctrl.Manager) error {
 	watches := ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(nothing))). // names the kind; the next one looks
-		Watches(&v1alpha1.EtcdCluster{}, &instrumented.InstrumentedEnqueueRequestForObject[client.Object]{}).
+		For(&v1beta1.EtcdCluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(nothing))). // names the kind; the next one looks
+		Watches(&v1beta1.EtcdCluster{}, &instrumented.InstrumentedEnqueueRequestForObject[client.Object]{}).
 		Watches(&corev1.Pod{}, byLabel()).
 		Watches(&corev1.PersistentVolumeClaim{}, byLabel()).
 		Watches(&corev1.Service{}, byLabel()).
 		Watches(&policyv1.PodDisruptionBudget{}, byLabel()).
 		Watches(&networkingv1.NetworkPolicy{}, byLabel()).
-		Watches(&v1alpha1.EtcdBackup{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAwaited))).
-		Watches(&v1alpha1.EtcdRestore{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAccepted)))
+		Watches(&v1beta1.EtcdBackup{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAwaited))).
+		Watches(&v1beta1.EtcdRestore{}, byLabel(), builder.WithPredicates(predicate.NewPredicateFuncs(isAccepted)))
 	if !r.Observer.NoNodes {
 		watches = watches.Watches(&corev1.Node{}, r.onNode(), builder.WithPredicates(nodeChanges()))
 	}
@@ -65,18 +66,18 @@ func (r *EtcdClusterReconciler) SetupWithManager(manager ctrl.Manager) error {
 func nothing(client.Object) bool { return false }
 
 // isAwaited says whether something may wait for a backup.
-func isAwaited(object client.Object) bool { return object.GetLabels()[v1alpha1.LabelAwaited] != "" }
+func isAwaited(object client.Object) bool { return object.GetLabels()[v1beta1.LabelAwaited] != "" }
 
 // isAccepted says whether an EtcdRestore was made because a loss of data was accepted.
 func isAccepted(object client.Object) bool {
-	return object.GetAnnotations()[v1alpha1.AnnotationAccepted] != ""
+	return object.GetAnnotations()[v1beta1.AnnotationAccepted] != ""
 }
 
 // byLabel finds the cluster of an object by its label, because volumes that are
 // kept have no owner.
 func byLabel() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
-		name := object.GetLabels()[v1alpha1.LabelCluster]
+		name := object.GetLabels()[v1beta1.LabelCluster]
 		if name == "" {
 			return nil
 		}
@@ -94,7 +95,7 @@ func (r *EtcdClusterReconciler) onNode() handler.EventHandler {
 		}
 		concerned := map[types.NamespacedName]bool{}
 		for _, pod := range pods.Items {
-			name := pod.Labels[v1alpha1.LabelCluster]
+			name := pod.Labels[v1beta1.LabelCluster]
 			if name != "" && (pod.Spec.NodeName == node.GetName() || pod.Spec.NodeName == "") {
 				concerned[types.NamespacedName{Namespace: pod.Namespace, Name: name}] = true
 			}

@@ -21,7 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 const (
@@ -32,9 +32,9 @@ const (
 
 // create makes an EtcdCluster that is gone, with all that was made for it, when the
 // test ends.
-func create(t *testing.T, namespace, name string, changes ...func(*v1alpha1.EtcdClusterSpec)) *v1alpha1.EtcdCluster {
+func create(t *testing.T, namespace, name string, changes ...func(*v1beta1.EtcdClusterSpec)) *v1beta1.EtcdCluster {
 	t.Helper()
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}
 	c.Spec.Size = ptr.To[int32](3)
 	for _, change := range changes {
 		change(&c.Spec)
@@ -51,12 +51,12 @@ func create(t *testing.T, namespace, name string, changes ...func(*v1alpha1.Etcd
 	return c
 }
 
-func labelled(c *v1alpha1.EtcdCluster) client.MatchingLabels {
-	return client.MatchingLabels{v1alpha1.LabelCluster: c.Name}
+func labelled(c *v1beta1.EtcdCluster) client.MatchingLabels {
+	return client.MatchingLabels{v1beta1.LabelCluster: c.Name}
 }
 
 // collect deletes what belongs to a cluster, as the garbage collector would.
-func collect(t *testing.T, c *v1alpha1.EtcdCluster, kinds ...client.Object) {
+func collect(t *testing.T, c *v1beta1.EtcdCluster, kinds ...client.Object) {
 	t.Helper()
 	for _, kind := range kinds {
 		err := server.DeleteAllOf(context.Background(), kind, client.InNamespace(c.Namespace), labelled(c), client.GracePeriodSeconds(0))
@@ -83,13 +83,13 @@ func eventually(t *testing.T, what string, look func() error) {
 	}
 }
 
-func get(t *testing.T, c *v1alpha1.EtcdCluster, name string, into client.Object) error {
+func get(t *testing.T, c *v1beta1.EtcdCluster, name string, into client.Object) error {
 	t.Helper()
 	return server.Get(t.Context(), client.ObjectKey{Namespace: c.Namespace, Name: name}, into)
 }
 
 // parts are the objects that belong to a cluster of three.
-func parts(c *v1alpha1.EtcdCluster) []client.Object {
+func parts(c *v1beta1.EtcdCluster) []client.Object {
 	named := func(object client.Object, suffix string) client.Object {
 		object.SetName(c.Name + suffix)
 		return object
@@ -106,7 +106,7 @@ func parts(c *v1alpha1.EtcdCluster) []client.Object {
 }
 
 // whole waits until every part exists.
-func whole(t *testing.T, c *v1alpha1.EtcdCluster) []client.Object {
+func whole(t *testing.T, c *v1beta1.EtcdCluster) []client.Object {
 	t.Helper()
 	all := parts(c)
 	for _, part := range all {
@@ -115,7 +115,7 @@ func whole(t *testing.T, c *v1alpha1.EtcdCluster) []client.Object {
 	return all
 }
 
-func conditionReason(t *testing.T, c *v1alpha1.EtcdCluster, kind string) string {
+func conditionReason(t *testing.T, c *v1beta1.EtcdCluster, kind string) string {
 	t.Helper()
 	if err := get(t, c, c.Name, c); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func conditionReason(t *testing.T, c *v1alpha1.EtcdCluster, kind string) string 
 func TestClusterIsMade(t *testing.T) {
 	c := create(t, watched, "made")
 	for _, part := range whole(t, c) {
-		if part.GetLabels()[v1alpha1.LabelCluster] != c.Name {
+		if part.GetLabels()[v1beta1.LabelCluster] != c.Name {
 			t.Errorf("%T %s has labels %v", part, part.GetName(), part.GetLabels())
 		}
 		owner := metav1.GetControllerOf(part)
@@ -145,7 +145,7 @@ func TestClusterIsMade(t *testing.T) {
 		}
 	}
 	eventually(t, "the status", func() error {
-		if reason := conditionReason(t, c, v1alpha1.ConditionAvailable); reason != v1alpha1.ReasonBootstrapping {
+		if reason := conditionReason(t, c, v1beta1.ConditionAvailable); reason != v1beta1.ReasonBootstrapping {
 			return fmt.Errorf("available: %q", reason)
 		}
 		return nil
@@ -158,7 +158,7 @@ func TestClusterIsMade(t *testing.T) {
 	eventually(t, "events", func() error { return eventsTell(t, c, "BootstrapPlanned", "ObjectsApplied", "MembersStarted") })
 }
 
-func eventsTell(t *testing.T, c *v1alpha1.EtcdCluster, reasons ...string) error {
+func eventsTell(t *testing.T, c *v1beta1.EtcdCluster, reasons ...string) error {
 	t.Helper()
 	var list eventsv1.EventList
 	if err := server.List(t.Context(), &list, client.InNamespace(c.Namespace)); err != nil {
@@ -203,7 +203,7 @@ func TestLostAuthorityOfAFormedCluster(t *testing.T) {
 		return server.Status().Update(t.Context(), c)
 	})
 	eventually(t, "the operator to have read it", func() error {
-		if reason := conditionReason(t, c, v1alpha1.ConditionAvailable); reason != v1alpha1.ReasonQuorumLost {
+		if reason := conditionReason(t, c, v1beta1.ConditionAvailable); reason != v1beta1.ReasonQuorumLost {
 			return fmt.Errorf("available: %q", reason)
 		}
 		return nil
@@ -221,14 +221,14 @@ func TestLostAuthorityOfAFormedCluster(t *testing.T) {
 	}
 	needsHelp := func(want bool) func() error {
 		return func() error {
-			if reason := conditionReason(t, c, v1alpha1.ConditionDegraded); (reason == v1alpha1.ReasonActionRequired) != want {
+			if reason := conditionReason(t, c, v1beta1.ConditionDegraded); (reason == v1beta1.ReasonActionRequired) != want {
 				return fmt.Errorf("degraded: %q", reason)
 			}
 			return nil
 		}
 	}
 	eventually(t, "a word about it", needsHelp(true))
-	degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
+	degraded := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionDegraded)
 	for _, part := range []string{
 		"Secret lost-peer-ca: it is missing", "another authority is introduced beside it when all members are healthy",
 	} {
@@ -246,7 +246,7 @@ func TestLostAuthorityOfAFormedCluster(t *testing.T) {
 	eventually(t, "no word about it", needsHelp(false))
 }
 
-func isAnother(t *testing.T, c *v1alpha1.EtcdCluster, object client.Object, old types.UID) error {
+func isAnother(t *testing.T, c *v1beta1.EtcdCluster, object client.Object, old types.UID) error {
 	t.Helper()
 	if err := get(t, c, object.GetName(), object); err != nil {
 		return err
@@ -270,7 +270,7 @@ func TestWhatIsBentIsMadeRight(t *testing.T) {
 		object client.Object
 		bend   func(client.Object)
 	}{
-		"another selector":    {service(), func(o client.Object) { o.(*corev1.Service).Spec.Selector[v1alpha1.LabelCluster] = "other" }},
+		"another selector":    {service(), func(o client.Object) { o.(*corev1.Service).Spec.Selector[v1beta1.LabelCluster] = "other" }},
 		"a narrower selector": {service(), func(o client.Object) { o.(*corev1.Service).Spec.Selector["app"] = "other" }},
 		"another port":        {service(), func(o client.Object) { o.(*corev1.Service).Spec.Ports[0].Port = 80 }},
 		"a narrower budget": {budget(), func(o client.Object) {
@@ -313,7 +313,7 @@ func TestWhatIsBentIsMadeRight(t *testing.T) {
 // askToLook has the Secrets of an object read again, which no watch reports.
 func askToLook(t *testing.T, object client.Object) {
 	t.Helper()
-	text := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationCheck, time.Now())
+	text := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1beta1.AnnotationCheck, time.Now())
 	patch := client.RawPatch(types.MergePatchType, text)
 	copied, _ := object.DeepCopyObject().(client.Object)
 	if err := server.Patch(t.Context(), copied, patch); err != nil {
@@ -322,7 +322,7 @@ func askToLook(t *testing.T, object client.Object) {
 }
 
 // besideOurs puts a port before ours, which stays and holds nothing up.
-func besideOurs(t *testing.T, c *v1alpha1.EtcdCluster, service *corev1.Service) {
+func besideOurs(t *testing.T, c *v1beta1.EtcdCluster, service *corev1.Service) {
 	if err := get(t, c, service.Name, service); err != nil {
 		t.Fatal(err)
 	}
@@ -380,12 +380,12 @@ func TestOthersObjectsAreNotTaken(t *testing.T) {
 	})
 	c := create(t, watched, "taken")
 	eventually(t, "a word about it", func() error {
-		if reason := conditionReason(t, c, v1alpha1.ConditionDegraded); reason != v1alpha1.ReasonStepRejected {
+		if reason := conditionReason(t, c, v1beta1.ConditionDegraded); reason != v1beta1.ReasonStepRejected {
 			return fmt.Errorf("degraded: %q", reason)
 		}
 		return nil
 	})
-	degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
+	degraded := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionDegraded)
 	if !strings.Contains(degraded.Message, "taken-client") {
 		t.Errorf("it does not name the Service: %s", degraded.Message)
 	}
@@ -407,7 +407,7 @@ func TestDeletedClusterStaysDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the status", func() error {
-		if reason := conditionReason(t, c, v1alpha1.ConditionAvailable); reason != v1alpha1.ReasonDeleting {
+		if reason := conditionReason(t, c, v1beta1.ConditionAvailable); reason != v1beta1.ReasonDeleting {
 			return fmt.Errorf("available: %q", reason)
 		}
 		return nil
@@ -429,7 +429,7 @@ func TestDeletedClusterStaysDown(t *testing.T) {
 	}
 }
 
-func staysAway(t *testing.T, c *v1alpha1.EtcdCluster, lists ...client.ObjectList) {
+func staysAway(t *testing.T, c *v1beta1.EtcdCluster, lists ...client.ObjectList) {
 	t.Helper()
 	time.Sleep(quiet)
 	for _, list := range lists {
@@ -453,7 +453,7 @@ func TestSuccessorWaitsAndAdopts(t *testing.T) {
 	}
 	c := create(t, watched, "again")
 	eventually(t, "it to wait", func() error {
-		if reason := conditionReason(t, c, v1alpha1.ConditionAvailable); reason != v1alpha1.ReasonBootstrapping {
+		if reason := conditionReason(t, c, v1beta1.ConditionAvailable); reason != v1beta1.ReasonBootstrapping {
 			return fmt.Errorf("available: %q", reason)
 		}
 		return nil
@@ -476,7 +476,7 @@ func TestSuccessorWaitsAndAdopts(t *testing.T) {
 }
 
 // provision has the volumes of a cluster bound to disks, as a provisioner does: one that never was holds nothing.
-func provision(t *testing.T, c *v1alpha1.EtcdCluster) {
+func provision(t *testing.T, c *v1beta1.EtcdCluster) {
 	t.Helper()
 	volumes := &corev1.PersistentVolumeClaimList{}
 	if err := server.List(t.Context(), volumes, client.InNamespace(c.Namespace), labelled(c)); err != nil {
@@ -500,7 +500,7 @@ func TestOtherNamespacesAreLeftAlone(t *testing.T) {
 	c := create(t, elsewhere, "far")
 	whole(t, create(t, watched, "near"))
 	staysAway(t, c, &corev1.PodList{}, &corev1.SecretList{}, &corev1.ServiceList{}, &corev1.PersistentVolumeClaimList{})
-	if reason := conditionReason(t, c, v1alpha1.ConditionAvailable); reason != "" || c.Status.Bootstrap != nil {
+	if reason := conditionReason(t, c, v1beta1.ConditionAvailable); reason != "" || c.Status.Bootstrap != nil {
 		t.Errorf("status: %+v", c.Status)
 	}
 }
@@ -511,7 +511,7 @@ func TestIdleManagerWritesNothing(t *testing.T) {
 	t.Parallel() // it mostly waits: after all tests that are not parallel, and with none that the manager manages
 	writes.take()
 	whole(t, create(t, watched, "idle"))
-	if len(writes.take()) < len(parts(&v1alpha1.EtcdCluster{})) {
+	if len(writes.take()) < len(parts(&v1beta1.EtcdCluster{})) {
 		t.Fatal("writes are not counted")
 	}
 	eventually(t, "silence", func() error {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
 	"github.com/etcd-operator/etcd-operator/controllers/members"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
@@ -82,7 +82,7 @@ func (r *EtcdDrillReconciler) again(look drillLook, step drill.Step) time.Durati
 }
 
 func (r *EtcdDrillReconciler) observe(ctx context.Context, key types.NamespacedName) (drillLook, error) {
-	d := &v1alpha1.EtcdDrill{}
+	d := &v1beta1.EtcdDrill{}
 	if err := r.tasks.Live.Get(ctx, key, d); err != nil {
 		return drillLook{}, gone("get EtcdDrill", err)
 	}
@@ -91,12 +91,12 @@ func (r *EtcdDrillReconciler) observe(ctx context.Context, key types.NamespacedN
 }
 
 // see reads the cluster and its members; before the failure also what may have to be waited for, and all of that from the API server.
-func (r *EtcdDrillReconciler) see(ctx context.Context, d *v1alpha1.EtcdDrill) (drill.Seen, error) {
+func (r *EtcdDrillReconciler) see(ctx context.Context, d *v1beta1.EtcdDrill) (drill.Seen, error) {
 	seen := drill.Seen{Drill: d, Now: r.now()}
 	if err := r.cluster(ctx, &seen); err != nil {
 		return seen, err
 	}
-	held := controllerutil.ContainsFinalizer(d, v1alpha1.FinalizerDrill)
+	held := controllerutil.ContainsFinalizer(d, v1beta1.FinalizerDrill)
 	if (held || !d.HasEnded()) && seen.Cluster != nil {
 		if err := r.others(ctx, &seen); err != nil {
 			return seen, err
@@ -119,7 +119,7 @@ func (r *EtcdDrillReconciler) see(ctx context.Context, d *v1alpha1.EtcdDrill) (d
 }
 
 func (r *EtcdDrillReconciler) cluster(ctx context.Context, seen *drill.Seen) error {
-	var c v1alpha1.EtcdCluster
+	var c v1beta1.EtcdCluster
 	err := r.tasks.Live.Get(ctx, client.ObjectKey{Namespace: seen.Drill.Namespace, Name: seen.Drill.Spec.Cluster}, &c)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -135,9 +135,9 @@ func (r *EtcdDrillReconciler) cluster(ctx context.Context, seen *drill.Seen) err
 
 // others reads what belongs to the cluster. After the failure a cache is soon enough: what is deleted has its UID in the status.
 func (r *EtcdDrillReconciler) others(ctx context.Context, seen *drill.Seen) error {
-	var drills v1alpha1.EtcdDrillList
-	var backups v1alpha1.EtcdBackupList
-	var restores v1alpha1.EtcdRestoreList
+	var drills v1beta1.EtcdDrillList
+	var backups v1beta1.EtcdBackupList
+	var restores v1beta1.EtcdRestoreList
 	var from client.Reader = r.client
 	here := client.InNamespace(seen.Drill.Namespace)
 	if seen.Drill.Status.StartedAt == nil {
@@ -160,7 +160,7 @@ func (r *EtcdDrillReconciler) others(ctx context.Context, seen *drill.Seen) erro
 }
 
 // parts reads the Pods and volumes of members.
-func (r *EtcdDrillReconciler) parts(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster) (drill.Parts, error) {
+func (r *EtcdDrillReconciler) parts(ctx context.Context, from client.Reader, c *v1beta1.EtcdCluster) (drill.Parts, error) {
 	var pods corev1.PodList
 	var claims corev1.PersistentVolumeClaimList
 	for _, list := range []client.ObjectList{&pods, &claims} {
@@ -184,35 +184,8 @@ func (r *EtcdDrillReconciler) policy(ctx context.Context, held bool, seen *drill
 	return wrapped("get NetworkPolicy", client.IgnoreNotFound(err))
 }
 
-// restored reads the throw-away cluster of a drill that may have one, and counts its keys once it serves.
-func (r *EtcdDrillReconciler) restored(ctx context.Context, seen *drill.Seen) error {
-	if !drill.Restores(seen.Drill.Spec.Action) {
-		return nil
-	}
-	var c v1alpha1.EtcdCluster
-	err := r.tasks.Live.Get(ctx, client.ObjectKey{Namespace: seen.Drill.Namespace, Name: drill.RestoredName(seen.Drill)}, &c)
-	if err != nil {
-		return wrapped("get EtcdCluster", client.IgnoreNotFound(err))
-	}
-	seen.Restored = &c
-	if seen.Clone, err = r.parts(ctx, r.tasks.Live, &c); err != nil {
-		return err
-	}
-	if !drill.CountsKeys(*seen) {
-		return nil
-	}
-	at := drill.RestoredRevision(&c)
-	_, keys, err := members.FirstToAnswer(ctx, r.asked, &c, func(member etcd.Client, ctx context.Context) (int64, error) {
-		return member.Count(ctx, at)
-	})
-	if err == nil { // that none answers is a fact
-		seen.Keys = &keys
-	}
-	return nil
-}
-
 // leader is the member that leads, by the word of one that has just read with quorum. That none answers is a fact.
-func (r *EtcdDrillReconciler) leader(ctx context.Context, c *v1alpha1.EtcdCluster) string {
+func (r *EtcdDrillReconciler) leader(ctx context.Context, c *v1beta1.EtcdCluster) string {
 	_, id, err := members.FirstToAnswer(ctx, r.asked, c, func(member etcd.Client, ctx context.Context) (uint64, error) {
 		if err := member.Read(ctx); err != nil {
 			return 0, err
@@ -249,21 +222,21 @@ func (r *EtcdDrillReconciler) report(ctx context.Context, look drillLook, step d
 
 // SetupWithManager watches EtcdDrills, their Jobs, their clusters, and the drills and backups that they wait for.
 func (r *EtcdDrillReconciler) SetupWithManager(manager ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdDrill{}).Owns(&batchv1.Job{}).
-		Watches(&v1alpha1.EtcdCluster{}, r.concerned()).
-		Watches(&v1alpha1.EtcdDrill{}, r.concerned()).
-		Watches(&v1alpha1.EtcdBackup{}, r.concerned()).
+	return ctrl.NewControllerManagedBy(manager).For(&v1beta1.EtcdDrill{}).Owns(&batchv1.Job{}).
+		Watches(&v1beta1.EtcdCluster{}, r.concerned()).
+		Watches(&v1beta1.EtcdDrill{}, r.concerned()).
+		Watches(&v1beta1.EtcdBackup{}, r.concerned()).
 		Named("etcddrill").WithOptions(options()).Complete(r)
 }
 
 // concerned finds the drills that have not ended and may wait for what has changed.
 func (r *EtcdDrillReconciler) concerned() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
-		var all v1alpha1.EtcdDrillList
+		var all v1beta1.EtcdDrillList
 		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
 			return nil
 		}
-		_, isCluster := object.(*v1alpha1.EtcdCluster)
+		_, isCluster := object.(*v1beta1.EtcdCluster)
 		var requests []reconcile.Request
 		for i := range all.Items {
 			d := &all.Items[i]

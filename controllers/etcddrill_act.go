@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/drill"
@@ -39,13 +39,13 @@ func (r *EtcdDrillReconciler) act(ctx context.Context, look drillLook, step dril
 	case drill.CreateCluster:
 		return r.createCluster(ctx, look, s)
 	case drill.DeleteCluster:
-		return r.remove(ctx, &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: look.Drill.Namespace, Name: s.Name}}, s.UID)
+		return r.remove(ctx, &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: look.Drill.Namespace, Name: s.Name}}, s.UID)
 	case drill.AddFinalizer:
-		controllerutil.AddFinalizer(look.Drill, v1alpha1.FinalizerDrill)
-		return wrapped("add finalizer", r.client.Update(ctx, look.Drill, client.FieldOwner(v1alpha1.FieldOwner)))
+		controllerutil.AddFinalizer(look.Drill, v1beta1.FinalizerDrill)
+		return wrapped("add finalizer", r.client.Update(ctx, look.Drill, client.FieldOwner(v1beta1.FieldOwner)))
 	case drill.RemoveFinalizer:
-		controllerutil.RemoveFinalizer(look.Drill, v1alpha1.FinalizerDrill)
-		return wrapped("remove finalizer", client.IgnoreNotFound(r.client.Update(ctx, look.Drill, client.FieldOwner(v1alpha1.FieldOwner))))
+		controllerutil.RemoveFinalizer(look.Drill, v1beta1.FinalizerDrill)
+		return wrapped("remove finalizer", client.IgnoreNotFound(r.client.Update(ctx, look.Drill, client.FieldOwner(v1beta1.FieldOwner))))
 	case drill.Record, drill.Finish, drill.Wait, drill.Done:
 	}
 	return nil
@@ -75,7 +75,7 @@ func (r *EtcdDrillReconciler) createCluster(ctx context.Context, look drillLook,
 		return err
 	}
 	made := drill.RestoredCluster(look.Drill, look.Seen.Cluster, s.Backup)
-	return wrapped("create EtcdCluster "+s.Name, r.client.Create(ctx, made, client.FieldOwner(v1alpha1.FieldOwner)))
+	return wrapped("create EtcdCluster "+s.Name, r.client.Create(ctx, made, client.FieldOwner(v1beta1.FieldOwner)))
 }
 
 // leastGrace in seconds is the shortest for which Kubernetes keeps a Pod until its containers have ended: without it, another Pod could
@@ -111,12 +111,12 @@ func (r *EtcdDrillReconciler) disrupt(ctx context.Context, namespace string, s d
 }
 
 // isolate creates the policy before the Pod gets the label: with the label, the policy of the cluster does not select the Pod.
-func (r *EtcdDrillReconciler) isolate(ctx context.Context, look drillLook, t v1alpha1.DrillTarget) error {
+func (r *EtcdDrillReconciler) isolate(ctx context.Context, look drillLook, t v1beta1.DrillTarget) error {
 	d := look.Drill
 	if err := r.tasks.Leading(ctx); err != nil {
 		return err
 	}
-	err := r.client.Create(ctx, drill.IsolationPolicy(d), client.FieldOwner(v1alpha1.FieldOwner))
+	err := r.client.Create(ctx, drill.IsolationPolicy(d), client.FieldOwner(v1beta1.FieldOwner))
 	if err != nil && !(apierrors.IsAlreadyExists(err) && look.Isolation.HasPolicy) {
 		return fmt.Errorf("create NetworkPolicy: %w", err)
 	}
@@ -125,7 +125,7 @@ func (r *EtcdDrillReconciler) isolate(ctx context.Context, look drillLook, t v1a
 
 // release takes the label away before the policy, and both are no error if they are gone.
 func (r *EtcdDrillReconciler) release(
-	ctx context.Context, d *v1alpha1.EtcdDrill, policy *networkingv1.NetworkPolicy, targets []v1alpha1.DrillTarget,
+	ctx context.Context, d *v1beta1.EtcdDrill, policy *networkingv1.NetworkPolicy, targets []v1beta1.DrillTarget,
 ) error {
 	for _, t := range targets {
 		if err := r.label(ctx, d.Namespace, t, nil); err != nil {
@@ -139,15 +139,15 @@ func (r *EtcdDrillReconciler) release(
 }
 
 // label sets the label of isolated members on the Pod with that UID; nil removes it.
-func (r *EtcdDrillReconciler) label(ctx context.Context, namespace string, t v1alpha1.DrillTarget, value *string) error {
+func (r *EtcdDrillReconciler) label(ctx context.Context, namespace string, t v1beta1.DrillTarget, value *string) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": t.PodUID, "labels": map[string]any{v1alpha1.LabelIsolated: value},
+		"uid": t.PodUID, "labels": map[string]any{v1beta1.LabelIsolated: value},
 	}})
 	if err != nil {
 		return fmt.Errorf("encode label: %w", err)
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: t.Member}}
-	err = r.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(v1alpha1.FieldOwner))
+	err = r.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(v1beta1.FieldOwner))
 	if apierrors.IsInvalid(err) {
 		return nil // another Pod has its name: a UID cannot be changed
 	}

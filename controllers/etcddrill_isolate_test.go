@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 )
 
@@ -22,13 +22,13 @@ import (
 // changes nothing of that, and an object that is deleted goes only after it.
 func TestDrillIsolates(t *testing.T) {
 	dies(t, "drill-isolate", 12, func(t *testing.T, namespace string, dying *mortal) {
-		w := newDrills(t, namespace, v1alpha1.DrillsAllowed, v1alpha1.IsolateMember)
+		w := newDrills(t, namespace, v1beta1.DrillsAllowed, v1beta1.IsolateMember)
 		before := w.uids()
 		err := w.isolates(w.operator(dying.funcs()))
 		if errors.Is(err, errDead) {
 			err = w.isolates(w.operator(interceptor.Funcs{}))
 		}
-		if err != nil || w.drill.Status.Phase != v1alpha1.DrillRecovered || w.drill.Status.ReleasedAt == nil || len(w.drill.Finalizers) > 0 {
+		if err != nil || w.drill.Status.Phase != v1beta1.DrillRecovered || w.drill.Status.ReleasedAt == nil || len(w.drill.Finalizers) > 0 {
 			t.Fatalf("%v; %+v", err, w.drill)
 		}
 		if after := w.uids(); fmt.Sprint(before) != fmt.Sprint(after) || w.isIsolated() || len(w.policies()) > 0 || len(w.jobs()) > 0 {
@@ -39,7 +39,7 @@ func TestDrillIsolates(t *testing.T) {
 
 // TestDrillOfAReplacedPod: a Pod that has the name of the isolated one is left alone, and a drill that is deleted leaves nothing behind.
 func TestDrillOfAReplacedPod(t *testing.T) {
-	w := newDrills(t, "drill-isolated", v1alpha1.DrillsAllowed, v1alpha1.IsolateMember)
+	w := newDrills(t, "drill-isolated", v1beta1.DrillsAllowed, v1beta1.IsolateMember)
 	operator := w.operator(interceptor.Funcs{})
 	for range 15 {
 		w.look(operator)
@@ -90,12 +90,12 @@ func (w *drills) show() {
 		return
 	}
 	w.cluster.Status.Members[2].Healthy = healthy
-	reason := v1alpha1.ReasonQuorumHealthy
+	reason := v1beta1.ReasonQuorumHealthy
 	if healthy {
-		reason = v1alpha1.ReasonHealthy
+		reason = v1beta1.ReasonHealthy
 	}
 	meta.SetStatusCondition(&w.cluster.Status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: reason,
+		Type: v1beta1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: reason,
 	})
 	w.write(w.cluster)
 }
@@ -104,7 +104,7 @@ func (w *drills) isIsolated() bool {
 	w.t.Helper()
 	pod := &corev1.Pod{ObjectMeta: w.named("a-2")}
 	w.get(pod)
-	return pod.Labels[v1alpha1.LabelIsolated] != ""
+	return pod.Labels[v1beta1.LabelIsolated] != ""
 }
 
 func (w *drills) policies() (names []string) {

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -32,35 +32,36 @@ import (
 // and the reconciler of clusters do.
 type drills struct {
 	*users
-	drill *v1alpha1.EtcdDrill
-	later time.Duration // by which the operator's clock is ahead: each look takes a second
+	drill *v1beta1.EtcdDrill
+	begun *v1beta1.RestoreStatus // of the throw-away cluster
+	later time.Duration          // by which the operator's clock is ahead: each look takes a second
 }
 
-func newDrills(t *testing.T, namespace string, policy v1alpha1.DrillPolicy, action v1alpha1.DrillAction) *drills {
-	w := &drills{users: newEtcd(t, namespace, v1alpha1.EtcdClusterSpec{Drills: policy})}
+func newDrills(t *testing.T, namespace string, policy v1beta1.DrillPolicy, action v1beta1.DrillAction) *drills {
+	w := &drills{users: newEtcd(t, namespace, v1beta1.EtcdClusterSpec{Drills: policy})}
 	status, err := w.etcd.Client("a-0").Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &w.cluster.Status
 	s.ObservedGeneration = w.cluster.Generation
-	for i, role := range []string{v1alpha1.RoleLeader, v1alpha1.RoleVoter, v1alpha1.RoleVoter} {
+	for i, role := range []string{v1beta1.RoleLeader, v1beta1.RoleVoter, v1beta1.RoleVoter} {
 		id := strconv.FormatUint(status.MemberID+uint64(i), 16)
-		s.Members = append(s.Members, v1alpha1.MemberStatus{Name: fmt.Sprintf("a-%d", i), ID: id, Role: role, Healthy: true})
+		s.Members = append(s.Members, v1beta1.MemberStatus{Name: fmt.Sprintf("a-%d", i), ID: id, Role: role, Healthy: true})
 		w.create(specs.Volume(w.cluster, s.Members[i].Name, nil))
 	}
 	for kind, reason := range map[string]string{
-		v1alpha1.ConditionAvailable: v1alpha1.ReasonHealthy, v1alpha1.ConditionProgressing: v1alpha1.ReasonUpToDate,
+		v1beta1.ConditionAvailable: v1beta1.ReasonHealthy, v1beta1.ConditionProgressing: v1beta1.ReasonUpToDate,
 	} {
 		is := metav1.ConditionFalse
-		if kind == v1alpha1.ConditionAvailable {
+		if kind == v1beta1.ConditionAvailable {
 			is = metav1.ConditionTrue
 		}
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{Type: kind, Status: is, Reason: reason})
 	}
 	w.write(w.cluster)
 	w.repair()
-	w.drill = &v1alpha1.EtcdDrill{ObjectMeta: w.named("d"), Spec: v1alpha1.EtcdDrillSpec{Cluster: "a", Action: action}}
+	w.drill = &v1beta1.EtcdDrill{ObjectMeta: w.named("d"), Spec: v1beta1.EtcdDrillSpec{Cluster: "a", Action: action}}
 	w.create(w.drill)
 	return w
 }
@@ -101,7 +102,7 @@ func (w *drills) operator(through interceptor.Funcs) *controllers.EtcdDrillRecon
 // oneEtcd is the fake etcd behind every Pod, also that of the throw-away cluster.
 type oneEtcd struct{ *users }
 
-func (o oneEtcd) Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
+func (o oneEtcd) Member(ctx context.Context, c *v1beta1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
 	m.Name = "a-0"
 	return o.users.Member(ctx, c, m)
 }
@@ -153,7 +154,7 @@ func (w *drills) reconcile(operator *controllers.EtcdDrillReconciler) (ctrl.Resu
 // status, and the Job is gone. An operator that dies at any write changes nothing of that.
 func TestDrill(t *testing.T) {
 	dies(t, "drill-kill", 7, func(t *testing.T, namespace string, dying *mortal) {
-		w := newDrills(t, namespace, v1alpha1.DrillsAllowed, v1alpha1.KillMember)
+		w := newDrills(t, namespace, v1beta1.DrillsAllowed, v1beta1.KillMember)
 		before := w.uids()
 		err := w.settle(w.operator(dying.funcs()))
 		if errors.Is(err, errDead) {
@@ -165,7 +166,7 @@ func TestDrill(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := w.drill.Status
-		if s.Phase != v1alpha1.DrillRecovered || s.LongestGap == nil || s.LongestGap.Duration != 1200*time.Millisecond ||
+		if s.Phase != v1beta1.DrillRecovered || s.LongestGap == nil || s.LongestGap.Duration != 1200*time.Millisecond ||
 			*s.Writes != 100 || *s.FailedWrites != 2 || s.RecoveredIn == nil || s.Report == "" {
 			t.Errorf("status %+v", s)
 		}
@@ -181,12 +182,12 @@ func TestDrill(t *testing.T) {
 
 // TestDrillIsForbidden: without spec.drills nothing is created and nothing deleted, and the drill says what to do.
 func TestDrillIsForbidden(t *testing.T) {
-	w := newDrills(t, "drill-forbidden", "", v1alpha1.KillAll)
+	w := newDrills(t, "drill-forbidden", "", v1beta1.KillAll)
 	before := w.uids()
 	if err := w.settle(w.operator(interceptor.Funcs{})); err != nil {
 		t.Fatal(err)
 	}
-	if s := w.drill.Status; s.Phase != v1alpha1.DrillRefused || reasonIn(s.Conditions) != v1alpha1.ReasonDrillsForbidden ||
+	if s := w.drill.Status; s.Phase != v1beta1.DrillRefused || reasonIn(s.Conditions) != v1beta1.ReasonDrillsForbidden ||
 		!strings.Contains(s.Report, "spec.drills") {
 		t.Errorf("status %+v", s)
 	}
@@ -197,7 +198,7 @@ func TestDrillIsForbidden(t *testing.T) {
 
 // TestDrillLosesAVolume: it is deleted with the Pod that uses it, and the drill waits until both are gone.
 func TestDrillLosesAVolume(t *testing.T) {
-	w := newDrills(t, "drill-volume", v1alpha1.DrillsAllowed, v1alpha1.LoseVolume)
+	w := newDrills(t, "drill-volume", v1beta1.DrillsAllowed, v1beta1.LoseVolume)
 	operator := w.operator(interceptor.Funcs{})
 	w.backedUp(0)
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: w.named("a-2")}
@@ -216,13 +217,13 @@ func TestDrillLosesAVolume(t *testing.T) {
 	}
 	w.update(claim, func() { claim.Finalizers = nil }) // as Kubernetes does when no Pod uses it
 	w.create(specs.Volume(w.cluster, "a-2", nil))
-	if err := w.settle(operator); err != nil || w.drill.Status.Phase != v1alpha1.DrillRecovered {
+	if err := w.settle(operator); err != nil || w.drill.Status.Phase != v1beta1.DrillRecovered {
 		t.Errorf("%v; status %+v", err, w.drill.Status)
 	}
 }
 
 func reasonIn(conditions []metav1.Condition) string {
-	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionComplete); c != nil {
+	if c := meta.FindStatusCondition(conditions, v1beta1.ConditionComplete); c != nil {
 		return c.Reason
 	}
 	return ""

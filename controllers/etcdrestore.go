@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
 	"github.com/etcd-operator/etcd-operator/controllers/members"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -33,6 +34,7 @@ import (
 
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores,verbs=get;list;watch
 // +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores/status,verbs=update
+// +kubebuilder:rbac:groups=etcd-operator.dev,resources=etcdrestores/finalizers,verbs=update
 
 // EtcdRestoreReconciler reconciles EtcdRestores. Of an EtcdCluster it writes what is to be restored, once it is confirmed, and nothing
 // else.
@@ -46,6 +48,7 @@ type EtcdRestoreReconciler struct {
 	// installation is the Lease of this one: the reconciler of clusters writes down which installation manages each.
 	installation string
 	limits       limits.Limits
+	targets      targetFinder
 }
 
 // Reconcile looks at one restore and takes one step.
@@ -57,11 +60,16 @@ func (r *EtcdRestoreReconciler) plan(view restore.View) (restore.Step, string) {
 	return restore.Next(view)
 }
 
-func (r *EtcdRestoreReconciler) again(_ restore.View, step restore.Step) time.Duration {
-	switch step.(type) {
-	case restore.Wait, restore.Done:
+func (r *EtcdRestoreReconciler) again(view restore.View, step restore.Step) time.Duration {
+	switch s := step.(type) {
+	case restore.Wait:
+		if view.Search.Exists && !view.Search.Ended || view.Task.Exists && !view.Task.Ended {
+			return progressEvery
+		}
+		return until(s.Until, view.Now)
+	case restore.Done:
 		return 0
-	case restore.BackUp, restore.Rescue:
+	case restore.BackUp, restore.Rescue, restore.FindTarget, restore.DropSearch, restore.StartTask, restore.DropTask:
 		return lookAgain
 	case restore.Record, restore.Begin:
 	}
@@ -69,23 +77,23 @@ func (r *EtcdRestoreReconciler) again(_ restore.View, step restore.Step) time.Du
 }
 
 func (r *EtcdRestoreReconciler) observe(ctx context.Context, key types.NamespacedName) (restore.View, error) {
-	er := &v1alpha1.EtcdRestore{}
+	er := &v1beta1.EtcdRestore{}
 	view := restore.View{Restore: er, Now: r.now()}
 	if err := r.tasks.Live.Get(ctx, key, er); err != nil {
 		return view, gone("get EtcdRestore", err)
 	}
-	var backups v1alpha1.EtcdBackupList
-	var others v1alpha1.EtcdRestoreList
+	var backups v1beta1.EtcdBackupList
+	var others v1beta1.EtcdRestoreList
 	for _, list := range []client.ObjectList{&backups, &others} {
 		if err := r.client.List(ctx, list, client.InNamespace(er.Namespace)); err != nil {
 			return view, fmt.Errorf("list %T: %w", list, err)
 		}
 	}
 	view.Backups = backups.Items
-	view.Others = slices.DeleteFunc(others.Items, func(o v1alpha1.EtcdRestore) bool {
+	view.Others = slices.DeleteFunc(others.Items, func(o v1beta1.EtcdRestore) bool {
 		return o.Spec.Cluster != er.Spec.Cluster || o.UID == er.UID
 	})
-	if err := errors.Join(r.cluster(ctx, &view), r.store(ctx, &view)); err != nil {
+	if err := errors.Join(r.cluster(ctx, &view), r.store(ctx, &view), r.search(ctx, &view)); err != nil {
 		return view, err
 	}
 	if restore.NeedsRevision(view) {
@@ -124,7 +132,7 @@ func shortened(text string) string {
 
 // cluster reads from the API server what the plan of a restore is made of.
 func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *restore.View) error {
-	var c v1alpha1.EtcdCluster
+	var c v1beta1.EtcdCluster
 	err := r.tasks.Live.Get(ctx, client.ObjectKey{Namespace: view.Restore.Namespace, Name: view.Restore.Spec.Cluster}, &c)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -133,7 +141,7 @@ func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *restore.View)
 		return fmt.Errorf("get EtcdCluster: %w", err)
 	}
 	view.Cluster, view.Paused, view.Forbidden = &c, facts.Paused(&c), r.limits.Forbidden(&c)
-	if !restore.MayBegin(view.Restore) {
+	if view.Restore.Spec.IsPartial() || !restore.MayBegin(view.Restore) {
 		return nil
 	}
 	var all corev1.PersistentVolumeClaimList
@@ -146,7 +154,7 @@ func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *restore.View)
 			continue
 		}
 		view.Volumes = append(view.Volumes, restore.Volume{
-			Name: claim.Name, Quarantined: claim.Labels[v1alpha1.LabelQuarantined] != "", Foreign: specs.Foreign(&c, claim) != "",
+			Name: claim.Name, Quarantined: claim.Labels[v1beta1.LabelQuarantined] != "", Foreign: specs.Foreign(&c, claim) != "",
 		})
 	}
 	slices.SortFunc(view.Volumes, func(a, b restore.Volume) int {
@@ -157,10 +165,13 @@ func (r *EtcdRestoreReconciler) cluster(ctx context.Context, view *restore.View)
 
 func (r *EtcdRestoreReconciler) store(ctx context.Context, view *restore.View) error {
 	name := view.Restore.Spec.Store
+	if name == "" && (view.Restore.Spec.Target != nil || view.Restore.Spec.IsPartial()) {
+		name = storeOf(view.Backups, view.Restore.Spec.Backup)
+	}
 	if name == "" {
 		return nil
 	}
-	var store v1alpha1.EtcdBackupStore
+	var store v1beta1.EtcdBackupStore
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: view.Restore.Namespace, Name: name}, &store)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -178,6 +189,14 @@ func (r *EtcdRestoreReconciler) act(ctx context.Context, view restore.View, step
 		return r.rescue(ctx, view, s)
 	case restore.Begin:
 		return r.begin(ctx, view, s)
+	case restore.FindTarget:
+		return r.findTarget(ctx, view, s)
+	case restore.DropSearch:
+		return r.targets.drop(ctx, view.Restore, restoreKind, s)
+	case restore.StartTask:
+		return r.startTask(ctx, view, s)
+	case restore.DropTask:
+		return r.dropTask(ctx, view, s)
 	case restore.Record, restore.Wait, restore.Done:
 	}
 	return nil
@@ -196,7 +215,8 @@ func (r *EtcdRestoreReconciler) report(ctx context.Context, view restore.View, s
 			return err
 		}
 		r.emit(view.Restore, "Restore"+string(s.Status.Phase), s.Status.Message)
-	case restore.BackUp, restore.Rescue, restore.Begin, restore.Done:
+	case restore.BackUp, restore.Rescue, restore.Begin, restore.FindTarget, restore.DropSearch, restore.StartTask, restore.DropTask,
+		restore.Done:
 	}
 	return failed
 }
@@ -206,16 +226,18 @@ func (r *EtcdRestoreReconciler) backUp(ctx context.Context, view restore.View, s
 	if err := r.tasks.Leading(ctx); err != nil {
 		return err
 	}
-	b := &v1alpha1.EtcdBackup{
+	b := &v1beta1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: view.Restore.Namespace, Annotations: map[string]string{
-			v1alpha1.AnnotationReason: "restore", v1alpha1.AnnotationRestore: string(view.Restore.UID), v1alpha1.AnnotationPreview: s.Preview,
+			v1beta1.AnnotationReason: "restore", v1beta1.AnnotationRestore: string(view.Restore.UID), v1beta1.AnnotationPreview: s.Preview,
 		}},
-		Spec: v1alpha1.EtcdBackupSpec{Cluster: view.Cluster.Name, Store: s.Store, DeletionPolicy: v1alpha1.RetainBackup},
+		Spec: v1beta1.EtcdBackupSpec{
+			Cluster: view.Cluster.Name, Store: s.Store, VolumeSnapshot: s.Snapshot, DeletionPolicy: v1beta1.RetainBackup,
+		},
 	}
 	if len(s.Recipients) > 0 {
-		b.Spec.Encryption, b.Spec.Decryption = &v1alpha1.BackupEncryption{Recipients: s.Recipients}, view.Restore.Spec.Decryption
+		b.Spec.Encryption, b.Spec.Decryption = &v1beta1.BackupEncryption{Recipients: s.Recipients}, view.Restore.Spec.Decryption
 	}
-	err := r.client.Create(ctx, b, client.FieldOwner(v1alpha1.FieldOwner))
+	err := r.client.Create(ctx, b, client.FieldOwner(v1beta1.FieldOwner))
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create EtcdBackup %s: %w", s.Name, err)
 	}
@@ -228,18 +250,18 @@ func (r *EtcdRestoreReconciler) rescue(ctx context.Context, view restore.View, s
 		return err
 	}
 	for name, volume := range s.Volumes {
-		b := &v1alpha1.EtcdBackup{
+		b := &v1beta1.EtcdBackup{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: view.Restore.Namespace, Annotations: map[string]string{
-				v1alpha1.AnnotationReason: "undo", v1alpha1.AnnotationRestore: string(view.Restore.UID),
+				v1beta1.AnnotationReason: "undo", v1beta1.AnnotationRestore: string(view.Restore.UID),
 			}},
-			Spec: v1alpha1.EtcdBackupSpec{
-				Cluster: view.Cluster.Name, Volume: volume, Store: s.Store, Verify: ptr.To(false), DeletionPolicy: v1alpha1.RetainBackup,
+			Spec: v1beta1.EtcdBackupSpec{
+				Cluster: view.Cluster.Name, Volume: volume, Store: s.Store, Verify: ptr.To(false), DeletionPolicy: v1beta1.RetainBackup,
 			},
 		}
 		if len(s.Recipients) > 0 {
-			b.Spec.Encryption = &v1alpha1.BackupEncryption{Recipients: s.Recipients}
+			b.Spec.Encryption = &v1beta1.BackupEncryption{Recipients: s.Recipients}
 		}
-		err := r.client.Create(ctx, b, client.FieldOwner(v1alpha1.FieldOwner))
+		err := r.client.Create(ctx, b, client.FieldOwner(v1beta1.FieldOwner))
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create EtcdBackup %s: %w", name, err)
 		}
@@ -257,7 +279,7 @@ func (r *EtcdRestoreReconciler) begin(ctx context.Context, view restore.View, s 
 	c.Status.Restore = &s.Plan
 	c.Status.NextSerial = max(c.Status.NextSerial, s.NextSerial)
 	if c.IsRestoring() {
-		c.Status.Format = max(c.Status.Format, v1alpha1.FormatRestoring)
+		c.Status.Format = max(c.Status.Format, restore.FormatOf(s.Plan))
 	}
 	if err := writeStatus(ctx, r.client, c); err != nil {
 		return err
@@ -266,7 +288,7 @@ func (r *EtcdRestoreReconciler) begin(ctx context.Context, view restore.View, s 
 	return nil
 }
 
-func (r *EtcdRestoreReconciler) write(ctx context.Context, er *v1alpha1.EtcdRestore, status v1alpha1.EtcdRestoreStatus) error {
+func (r *EtcdRestoreReconciler) write(ctx context.Context, er *v1beta1.EtcdRestore, status v1beta1.EtcdRestoreStatus) error {
 	if equality.Semantic.DeepEqual(er.Status, status) {
 		return nil
 	}
@@ -274,31 +296,33 @@ func (r *EtcdRestoreReconciler) write(ctx context.Context, er *v1alpha1.EtcdRest
 	return reportStatus(ctx, r.client, er)
 }
 
-func (r *EtcdRestoreReconciler) emit(er *v1alpha1.EtcdRestore, event, what string) {
+func (r *EtcdRestoreReconciler) emit(er *v1beta1.EtcdRestore, event, what string) {
 	r.events.Eventf(er, nil, corev1.EventTypeNormal, event, "Restore", "%s", what)
 }
 
-// SetupWithManager watches EtcdRestores, their clusters, and the backups that they restore or wait for.
+// SetupWithManager watches EtcdRestores, their Jobs and clusters, and the backups that they restore or wait for.
 func (r *EtcdRestoreReconciler) SetupWithManager(manager ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdRestore{}).
-		Watches(&v1alpha1.EtcdCluster{}, r.concerned()).
-		Watches(&v1alpha1.EtcdBackup{}, r.concerned()).
-		Watches(&v1alpha1.EtcdRestore{}, r.concerned()).
+	owners, done := jobclient.OwnersWhenDone(r.client, restoreKind)
+	return ctrl.NewControllerManagedBy(manager).For(&v1beta1.EtcdRestore{}).Owns(&batchv1.Job{}).
+		Watches(&corev1.Pod{}, owners, done).
+		Watches(&v1beta1.EtcdCluster{}, r.concerned()).
+		Watches(&v1beta1.EtcdBackup{}, r.concerned()).
+		Watches(&v1beta1.EtcdRestore{}, r.concerned()).
 		Named("etcdrestore").WithOptions(options()).Complete(r)
 }
 
 // concerned finds the restores that have not ended and may wait for what has changed.
 func (r *EtcdRestoreReconciler) concerned() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
-		var all v1alpha1.EtcdRestoreList
+		var all v1beta1.EtcdRestoreList
 		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
 			return nil
 		}
-		_, isCluster := object.(*v1alpha1.EtcdCluster)
+		_, isCluster := object.(*v1beta1.EtcdCluster)
 		var requests []reconcile.Request
 		for i := range all.Items {
 			er := &all.Items[i]
-			ended := er.Status.Phase == v1alpha1.RestoreUndone || er.Status.Phase == v1alpha1.RestoreComplete && !er.Spec.Undo
+			ended := er.Status.Phase == v1beta1.RestoreUndone || er.Status.Phase == v1beta1.RestoreComplete && !er.Spec.Undo
 			if ended || isCluster && er.Spec.Cluster != object.GetName() || er.UID == object.GetUID() {
 				continue
 			}

@@ -58,11 +58,14 @@ func NewRestoreReconcilers(
 		return io.NopCloser(strings.NewReader(said(container))), nil
 	}
 	shared := &jobclient.Client{Client: live, Live: live, Logs: read}
-	return &EtcdRestoreReconciler{client: live, tasks: shared, asked: members.Finder{Client: live}, events: recorder, now: now},
-		&VolumeRestoreReconciler{
-			client: live, tasks: shared, image: &jobclient.OwnImage{Given: "registry.example/etcd-operator:test"}, events: recorder,
-			version: "0.0.0", now: now,
-		}
+	image := &jobclient.OwnImage{Given: "registry.example/etcd-operator:test"}
+	targets := targetFinder{tasks: shared, image: image, version: "0.0.0"}
+	inPlace := &EtcdRestoreReconciler{
+		client: live, tasks: shared, asked: members.Finder{Client: live}, events: recorder, now: now, targets: targets,
+	}
+	return inPlace, &VolumeRestoreReconciler{
+		client: live, tasks: shared, image: image, events: recorder, version: "0.0.0", now: now, targets: targets,
+	}
 }
 
 // Asks has a reconciler of EtcdRestores ask the members that the dialer finds.
@@ -85,6 +88,20 @@ func NewBackupReconciler(
 // NewScheduleReconciler is one that is called by hand, and reads nothing from a cache.
 func NewScheduleReconciler(live client.Client, recorder events.EventRecorder, now func() time.Time) *ScheduleReconciler {
 	return &ScheduleReconciler{client: live, live: live, events: recorder, now: now, off: func() time.Duration { return 0 }}
+}
+
+// NewContinuousReconciler is one that is called by hand, reads nothing from a cache, and hears from Jobs what the function says of a
+// container.
+func NewContinuousReconciler(
+	live client.Client, recorder events.EventRecorder, now func() time.Time, said func(container string) string,
+) *ContinuousReconciler {
+	read := func(_ context.Context, _, _, container string, _ *int64) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(said(container))), nil
+	}
+	return &ContinuousReconciler{
+		client: live, tasks: &jobclient.Client{Client: live, Live: live, Logs: read}, events: recorder, version: "0.0.0", now: now,
+		image: &jobclient.OwnImage{Given: "registry.example/etcd-operator:test"}, off: func() time.Duration { return 0 },
+	}
 }
 
 // NewUsersReconciler is one that is called by hand, reads nothing from a cache, and asks members through that dialer.

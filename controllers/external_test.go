@@ -24,20 +24,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // certificateSays waits until the condition has that reason, and words of the message.
-func certificateSays(t *testing.T, c *v1alpha1.EtcdCluster, reason, words string) {
+func certificateSays(t *testing.T, c *v1beta1.EtcdCluster, reason, words string) {
 	t.Helper()
 	eventually(t, reason, func() error {
 		if err := get(t, c, c.Name, c); err != nil {
 			return err
 		}
-		said := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionCertificatesAccepted)
+		said := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionCertificatesAccepted)
 		if said == nil || said.Reason != reason || !strings.Contains(said.Message, words) {
 			return fmt.Errorf("it says %+v", said)
 		}
@@ -46,7 +46,7 @@ func certificateSays(t *testing.T, c *v1alpha1.EtcdCluster, reason, words string
 }
 
 // issueAll writes the Secrets that certificates are taken from, as their issuer does.
-func issueAll(t *testing.T, c *v1alpha1.EtcdCluster, labels map[string]string) {
+func issueAll(t *testing.T, c *v1beta1.EtcdCluster, labels map[string]string) {
 	t.Helper()
 	ca, err := pki.NewCA(rand.Reader, time.Now(), "somebody", 1000*24*time.Hour)
 	if err != nil {
@@ -75,7 +75,7 @@ func issueAll(t *testing.T, c *v1alpha1.EtcdCluster, labels map[string]string) {
 	}
 }
 
-func isStarted(t *testing.T, c *v1alpha1.EtcdCluster) error {
+func isStarted(t *testing.T, c *v1beta1.EtcdCluster) error {
 	var pods corev1.PodList
 	if err := server.List(t.Context(), &pods, client.InNamespace(c.Namespace), labelled(c)); err != nil || len(pods.Items) != 3 {
 		return errors.Join(err, fmt.Errorf("%d pods", len(pods.Items)))
@@ -85,19 +85,19 @@ func isStarted(t *testing.T, c *v1alpha1.EtcdCluster) error {
 
 // TestFault81AClusterWaitsForSecretsOfOthers: with the generated rights, and although no watch shows them.
 func TestFault81AClusterWaitsForSecretsOfOthers(t *testing.T) {
-	c := create(t, watched, "brought", func(s *v1alpha1.EtcdClusterSpec) {
-		s.TLS.SecretRefs = &v1alpha1.SecretRefs{
-			Server: v1alpha1.LocalSecret{Name: "brought-web"}, Peer: v1alpha1.LocalSecret{Name: "brought-gossip"},
-			Operator: v1alpha1.LocalSecret{Name: "brought-operator"}, Client: &v1alpha1.LocalSecret{Name: "brought-app"},
+	c := create(t, watched, "brought", func(s *v1beta1.EtcdClusterSpec) {
+		s.TLS.SecretRefs = &v1beta1.SecretRefs{
+			Server: v1beta1.LocalSecret{Name: "brought-web"}, Peer: v1beta1.LocalSecret{Name: "brought-gossip"},
+			Operator: v1beta1.LocalSecret{Name: "brought-operator"}, Client: &v1beta1.LocalSecret{Name: "brought-app"},
 		}
 	})
-	certificateSays(t, c, v1alpha1.ReasonSecretMissing, "Secret brought-web: there is no such Secret")
+	certificateSays(t, c, v1beta1.ReasonSecretMissing, "Secret brought-web: there is no such Secret")
 	time.Sleep(quiet)
 	if err := isStarted(t, c); err == nil {
 		t.Error("members start without certificates")
 	}
 	issueAll(t, c, nil)
-	certificateSays(t, c, v1alpha1.ReasonCertificatesAccepted, "")
+	certificateSays(t, c, v1beta1.ReasonCertificatesAccepted, "")
 	eventually(t, "pods", func() error { return isStarted(t, c) })
 	var member, ca corev1.Secret
 	if err := errors.Join(get(t, c, specs.MemberSecret(c), &member), get(t, c, c.ClientCA(), &ca)); err != nil {
@@ -111,8 +111,8 @@ func TestFault81AClusterWaitsForSecretsOfOthers(t *testing.T) {
 // TestFault81CertManagerMayBeMissing: which is reported, and stops neither the operator nor other clusters; and when it is there,
 // Certificates are created, what they ask for follows the spec, and members start with what was issued.
 func TestFault81CertManagerMayBeMissing(t *testing.T) {
-	c := create(t, watched, "issued", func(s *v1alpha1.EtcdClusterSpec) { s.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"} })
-	certificateSays(t, c, v1alpha1.ReasonCertManagerMissing, "install cert-manager")
+	c := create(t, watched, "issued", func(s *v1beta1.EtcdClusterSpec) { s.TLS.IssuerRef = &v1beta1.IssuerRef{Name: "corp"} })
+	certificateSays(t, c, v1beta1.ReasonCertManagerMissing, "install cert-manager")
 	types := envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{certificateCRD()}}
 	if _, err := envtest.InstallCRDs(environment.Config, types); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestFault81CertManagerMayBeMissing(t *testing.T) {
 	if err := server.Patch(t.Context(), touched, client.MergeFrom(c)); err != nil {
 		t.Fatal(err)
 	}
-	certificateSays(t, c, v1alpha1.ReasonNotIssued, "Certificate issued-server: it says nothing yet")
+	certificateSays(t, c, v1beta1.ReasonNotIssued, "Certificate issued-server: it says nothing yet")
 	asks := func(key string) string {
 		have := &unstructured.Unstructured{}
 		have.SetGroupVersionKind(specs.CertificateKind)
@@ -135,8 +135,8 @@ func TestFault81CertManagerMayBeMissing(t *testing.T) {
 	if asks("name") != "corp" || asks("kind") != "Issuer" {
 		t.Errorf("issuer %s %s", asks("kind"), asks("name"))
 	}
-	issueAll(t, c, map[string]string{specs.ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelCluster: c.Name})
-	certificateSays(t, c, v1alpha1.ReasonCertificatesAccepted, "")
+	issueAll(t, c, map[string]string{specs.ManagedByLabel: v1beta1.FieldOwner, v1beta1.LabelCluster: c.Name})
+	certificateSays(t, c, v1beta1.ReasonCertificatesAccepted, "")
 	eventually(t, "pods", func() error { return isStarted(t, c) })
 	changed := c.DeepCopy()
 	changed.Spec.TLS.IssuerRef.Kind = "ClusterIssuer"
@@ -161,8 +161,8 @@ func leavesSecretsAlone(t *testing.T) {
 	if err := server.Create(t.Context(), somebodys); err != nil {
 		t.Fatal(err)
 	}
-	c := create(t, watched, "squatted", func(s *v1alpha1.EtcdClusterSpec) { s.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"} })
-	certificateSays(t, c, v1alpha1.ReasonSecretTaken, "Secret squatted-peer-cert: cert-manager has not written it for Certificate")
+	c := create(t, watched, "squatted", func(s *v1beta1.EtcdClusterSpec) { s.TLS.IssuerRef = &v1beta1.IssuerRef{Name: "corp"} })
+	certificateSays(t, c, v1beta1.ReasonSecretTaken, "Secret squatted-peer-cert: cert-manager has not written it for Certificate")
 	isAsked := func() error {
 		have := &unstructured.Unstructured{}
 		have.SetGroupVersionKind(specs.CertificateKind)
@@ -192,7 +192,7 @@ func issuesForUsers(t *testing.T) {
 		},
 	})
 	u := w.user("u")
-	w.update(w.cluster, func() { w.cluster.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"} })
+	w.update(w.cluster, func() { w.cluster.Spec.TLS.IssuerRef = &v1beta1.IssuerRef{Name: "corp"} })
 	request := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.cluster)}
 	if result, err := operator.Reconcile(t.Context(), request); err != nil || result.RequeueAfter > 5*time.Second {
 		t.Errorf("what was asked for is looked for in %s: %v", result.RequeueAfter, err)
@@ -203,9 +203,9 @@ func issuesForUsers(t *testing.T) {
 		t.Errorf("what is foreign is looked at again in %s", result.RequeueAfter)
 	}
 	w.get(u)
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
+	w.wantReady(u.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonSynced)
 	w.get(v)
-	w.wantReady(v.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSecretTaken)
+	w.wantReady(v.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonSecretTaken)
 	asked := &unstructured.Unstructured{}
 	asked.SetGroupVersionKind(specs.CertificateKind)
 	asked.SetNamespace(w.namespace)
@@ -235,7 +235,7 @@ func issuesForUsers(t *testing.T) {
 		t.Error("the application does not have what was issued")
 	}
 	w.get(u)
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
+	w.wantReady(u.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonSynced)
 	if want := certs.Serial(w.secret(u)); u.Status.Serial != want {
 		t.Errorf("the serial number is %s, and status has %s", want, u.Status.Serial)
 	}

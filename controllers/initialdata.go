@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/members"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -49,24 +49,24 @@ const sourceAgain = 15 * time.Second
 // SetupWithManager watches the EtcdClusters that are to begin with something.
 func (r *InitialDataReconciler) SetupWithManager(manager ctrl.Manager) error {
 	begins := func(object client.Object) bool {
-		c, is := object.(*v1alpha1.EtcdCluster)
+		c, is := object.(*v1beta1.EtcdCluster)
 		return is && !c.HasImported() && (c.WantsImport() || hasImportCondition(c))
 	}
 	changes := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return begins(e.ObjectNew) && concernsContent(e) }}
 	err := ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(begins), changes)).
+		For(&v1beta1.EtcdCluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(begins), changes)).
 		Named("imports").WithOptions(options()).Complete(r)
 	return wrapped("set up the controller of imports", err)
 }
 
-func hasImportCondition(c *v1alpha1.EtcdCluster) bool {
-	return meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionImported) != nil
+func hasImportCondition(c *v1beta1.EtcdCluster) bool {
+	return meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionImported) != nil
 }
 
 // dataLook is what one look at the keys that a cluster begins with has seen, and what it has written.
 type dataLook struct {
 	initialdata.View
-	written v1alpha1.ImportStatus
+	written v1beta1.ImportStatus
 }
 
 // Reconcile looks at what one cluster begins with, and takes one step.
@@ -77,7 +77,7 @@ func (r *InitialDataReconciler) Reconcile(ctx context.Context, request ctrl.Requ
 // observe reads the source only if its keys could be written, and then the EtcdCluster as it is now: a cache may not show yet that
 // everything is imported, and a key that a client has deleted since would come back.
 func (r *InitialDataReconciler) observe(ctx context.Context, key types.NamespacedName) (*dataLook, error) {
-	c := &v1alpha1.EtcdCluster{}
+	c := &v1beta1.EtcdCluster{}
 	if err := r.client.Get(ctx, key, c); err != nil {
 		return nil, gone("get EtcdCluster", err)
 	}
@@ -131,8 +131,8 @@ func (r *InitialDataReconciler) report(ctx context.Context, look *dataLook, step
 	case initialdata.WriteKeys:
 		return r.finish(ctx, c, look.written)
 	case initialdata.RemoveCondition:
-		return r.change(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
-			meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionImported)
+		return r.change(ctx, c, func(s *v1beta1.EtcdClusterStatus) {
+			meta.RemoveStatusCondition(&s.Conditions, v1beta1.ConditionImported)
 		})
 	case initialdata.SetCondition:
 		return r.say(ctx, c, s.Condition)
@@ -142,7 +142,7 @@ func (r *InitialDataReconciler) report(ctx context.Context, look *dataLook, step
 }
 
 // source reads the ConfigMap or Secret by its name.
-func (r *InitialDataReconciler) source(ctx context.Context, c *v1alpha1.EtcdCluster) (*initialdata.Source, error) {
+func (r *InitialDataReconciler) source(ctx context.Context, c *v1beta1.EtcdCluster) (*initialdata.Source, error) {
 	from := c.Spec.Bootstrap.Import
 	var found *initialdata.Source
 	var err error
@@ -163,8 +163,8 @@ func (r *InitialDataReconciler) source(ctx context.Context, c *v1alpha1.EtcdClus
 
 // write puts the keys into etcd that it does not have. Each transaction is whole, and one that was made before puts nothing: an
 // operator that dies between two of them begins again.
-func (r *InitialDataReconciler) write(ctx context.Context, c *v1alpha1.EtcdCluster, keys []etcd.KeyValue) (v1alpha1.ImportStatus, error) {
-	var done v1alpha1.ImportStatus
+func (r *InitialDataReconciler) write(ctx context.Context, c *v1beta1.EtcdCluster, keys []etcd.KeyValue) (v1beta1.ImportStatus, error) {
+	var done v1beta1.ImportStatus
 	if r.leads != nil {
 		if err := r.leads(ctx); err != nil {
 			return done, err
@@ -194,22 +194,22 @@ func (r *InitialDataReconciler) write(ctx context.Context, c *v1alpha1.EtcdClust
 }
 
 // finish writes down that everything is imported.
-func (r *InitialDataReconciler) finish(ctx context.Context, c *v1alpha1.EtcdCluster, done v1alpha1.ImportStatus) error {
+func (r *InitialDataReconciler) finish(ctx context.Context, c *v1beta1.EtcdCluster, done v1beta1.ImportStatus) error {
 	condition := initialdata.Written(c, done.Keys, done.Kept)
 	log.FromContext(ctx).Info("imported keys", "from", initialdata.Name(c), "keys", done.Keys, "kept", done.Kept, "revision", done.Revision)
-	err := r.change(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
+	err := r.change(ctx, c, func(s *v1beta1.EtcdClusterStatus) {
 		s.Import = &done
 		condition.ObservedGeneration = c.Generation
 		meta.SetStatusCondition(&s.Conditions, condition)
 	})
 	if err == nil {
-		r.events.Eventf(c, nil, corev1.EventTypeNormal, v1alpha1.ConditionImported, "Import", "%s", condition.Message)
+		r.events.Eventf(c, nil, corev1.EventTypeNormal, v1beta1.ConditionImported, "Import", "%s", condition.Message)
 	}
 	return err
 }
 
 // fail says what went wrong, unless only something has changed meanwhile.
-func (r *InitialDataReconciler) fail(ctx context.Context, c *v1alpha1.EtcdCluster, err error) error {
+func (r *InitialDataReconciler) fail(ctx context.Context, c *v1beta1.EtcdCluster, err error) error {
 	if isOutdated(err) {
 		return nil
 	}
@@ -217,24 +217,24 @@ func (r *InitialDataReconciler) fail(ctx context.Context, c *v1alpha1.EtcdCluste
 }
 
 // say writes the condition, and emits an event if its reason has changed to one that a person should know.
-func (r *InitialDataReconciler) say(ctx context.Context, c *v1alpha1.EtcdCluster, condition metav1.Condition) error {
+func (r *InitialDataReconciler) say(ctx context.Context, c *v1beta1.EtcdCluster, condition metav1.Condition) error {
 	condition.Message = cut(condition.Message, 1024)
 	before := ""
-	if was := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionImported); was != nil {
+	if was := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionImported); was != nil {
 		before = was.Reason
 	}
-	err := r.change(ctx, c, func(s *v1alpha1.EtcdClusterStatus) {
+	err := r.change(ctx, c, func(s *v1beta1.EtcdClusterStatus) {
 		condition.ObservedGeneration = c.Generation
 		meta.SetStatusCondition(&s.Conditions, condition)
 	})
-	if err == nil && before != condition.Reason && condition.Reason != v1alpha1.ReasonWaitingForCluster {
+	if err == nil && before != condition.Reason && condition.Reason != v1beta1.ReasonWaitingForCluster {
 		r.events.Eventf(c, nil, corev1.EventTypeWarning, condition.Reason, "Import", "%s", cut(condition.Message, 900))
 	}
 	return err
 }
 
 // change changes the status, and reads it again after a conflict: what was imported must not be forgotten because of one.
-func (r *InitialDataReconciler) change(ctx context.Context, c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterStatus)) error {
+func (r *InitialDataReconciler) change(ctx context.Context, c *v1beta1.EtcdCluster, change func(*v1beta1.EtcdClusterStatus)) error {
 	uid, key := c.UID, client.ObjectKeyFromObject(c)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		before := c.Status.DeepCopy()

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -28,9 +28,9 @@ import (
 // importing is a namespace with a cluster that is to begin with something, which has formed empty and serves.
 type importing struct{ *users }
 
-func newImporting(t *testing.T, namespace string, from v1alpha1.Import) importing {
-	w := importing{newEtcd(t, namespace, v1alpha1.EtcdClusterSpec{Bootstrap: &v1alpha1.BootstrapSpec{Import: &from}})}
-	w.cluster.Status.Bootstrap = &v1alpha1.Bootstrap{Token: string(w.cluster.UID), Members: []string{"a-0"}}
+func newImporting(t *testing.T, namespace string, from v1beta1.Import) importing {
+	w := importing{newEtcd(t, namespace, v1beta1.EtcdClusterSpec{Bootstrap: &v1beta1.BootstrapSpec{Import: &from}})}
+	w.cluster.Status.Bootstrap = &v1beta1.Bootstrap{Token: string(w.cluster.UID), Members: []string{"a-0"}}
 	w.available(metav1.ConditionTrue)
 	return w
 }
@@ -38,17 +38,17 @@ func newImporting(t *testing.T, namespace string, from v1alpha1.Import) importin
 func (w importing) available(status metav1.ConditionStatus) {
 	w.t.Helper()
 	meta.SetStatusCondition(&w.cluster.Status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionAvailable, Status: status, Reason: v1alpha1.ReasonHealthy,
+		Type: v1beta1.ConditionAvailable, Status: status, Reason: v1beta1.ReasonHealthy,
 	})
 	w.write(w.cluster)
 }
 
-func fromConfigMap() v1alpha1.Import {
-	return v1alpha1.Import{ConfigMapRef: &v1alpha1.ImportReference{Name: "settings"}, Prefix: "/shop/"}
+func fromConfigMap() v1beta1.Import {
+	return v1beta1.Import{ConfigMapRef: &v1beta1.ImportReference{Name: "settings"}, Prefix: "/shop/"}
 }
 
-func fromSecret() v1alpha1.Import {
-	return v1alpha1.Import{SecretRef: &v1alpha1.ImportReference{Name: "keys"}}
+func fromSecret() v1beta1.Import {
+	return v1beta1.Import{SecretRef: &v1beta1.ImportReference{Name: "keys"}}
 }
 
 // look has an operator look once, whose writes go through that, and which asks members through that dialer.
@@ -73,7 +73,7 @@ type dialer struct {
 	dying *mortal
 }
 
-func (d dialer) Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
+func (d dialer) Member(ctx context.Context, c *v1beta1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
 	member, err := d.users.Member(ctx, c, m)
 	return dyingMember{member, d.dying}, err
 }
@@ -108,7 +108,7 @@ func TestImport(t *testing.T) {
 	if result := w.mustLook(); result.RequeueAfter < 10*time.Second || result.RequeueAfter > time.Minute {
 		t.Errorf("looks again after %s", result.RequeueAfter)
 	}
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonSourceMissing)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionImported, v1beta1.ReasonSourceMissing)
 	version := w.cluster.ResourceVersion
 	if w.mustLook(); w.cluster.ResourceVersion != version {
 		t.Error("the status is written again although nothing has changed")
@@ -116,7 +116,7 @@ func TestImport(t *testing.T) {
 	settings := &corev1.ConfigMap{ObjectMeta: w.named("settings"), Data: map[string]string{"currency": "EUR", "import.yaml": "[currency]"}}
 	w.create(settings)
 	w.mustLook()
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonEntryInvalid)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionImported, v1beta1.ReasonEntryInvalid)
 	w.wantKeys(map[string]string{})
 	w.update(settings, func() {
 		settings.Data["import.yaml"] = "[{key: mail/from, value: shop@example.com}, {key: mail/to, value: x}]"
@@ -127,7 +127,7 @@ func TestImport(t *testing.T) {
 	}
 	want := map[string]string{"/shop/currency": "EUR", "/shop/mail/from": "shop@example.com", "/shop/mail/to": "y"}
 	w.wantKeys(want)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonKeysWritten)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionImported, v1beta1.ReasonKeysWritten)
 	done := w.cluster.Status.Import
 	if done == nil || done.Keys != 3 || done.Kept != 1 || done.Revision != 3 || done.Time.IsZero() {
 		t.Errorf("status.import is %+v", done)
@@ -144,7 +144,7 @@ func TestImport(t *testing.T) {
 	}
 	w.update(w.cluster, func() { w.cluster.Spec.Bootstrap = nil })
 	w.mustLook()
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonKeysWritten)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionImported, v1beta1.ReasonKeysWritten)
 	w.wantKeys(want)
 }
 
@@ -157,7 +157,7 @@ func TestImportFromASecret(t *testing.T) {
 	}}
 	w.create(secret)
 	w.mustLook()
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonEntryInvalid)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionImported, v1beta1.ReasonEntryInvalid)
 	told := w.shown()
 	change := func(list string) {
 		t.Helper()
@@ -187,10 +187,10 @@ func (w importing) shown() string {
 
 // TestImportOfOthersSecrets: a user who may write EtcdClusters but not read Secrets does not get an authority's key by it.
 func TestImportOfOthersSecrets(t *testing.T) {
-	from := v1alpha1.Import{SecretRef: &v1alpha1.ImportReference{Name: "a-client-ca"}}
+	from := v1beta1.Import{SecretRef: &v1beta1.ImportReference{Name: "a-client-ca"}}
 	w := newImporting(t, "imports-others", from)
 	w.mustLook()
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonSourceRefused)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionImported, v1beta1.ReasonSourceRefused)
 	w.wantKeys(map[string]string{})
 }
 
@@ -200,14 +200,14 @@ func TestNothingIsImportedTwice(t *testing.T) {
 	w.create(&corev1.ConfigMap{ObjectMeta: w.named("settings"), Data: map[string]string{"k": "v"}})
 	w.available(metav1.ConditionFalse)
 	w.mustLook()
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonWaitingForCluster)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionImported, v1beta1.ReasonWaitingForCluster)
 	w.cluster.Status.Bootstrap.Adopted = true
 	w.available(metav1.ConditionTrue)
 	w.mustLook()
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonDataPresent)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionImported, v1beta1.ReasonDataPresent)
 	w.wantKeys(map[string]string{})
 	w.update(w.cluster, func() { w.cluster.Spec.Bootstrap = nil })
-	if w.mustLook(); meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionImported) != nil {
+	if w.mustLook(); meta.FindStatusCondition(w.cluster.Status.Conditions, v1beta1.ConditionImported) != nil {
 		t.Error("the condition stays although nothing is to be imported")
 	}
 }
@@ -221,7 +221,7 @@ func TestEtcdRefusesAnImport(t *testing.T) {
 		t.Error("no error")
 	}
 	w.get(w.cluster)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonImportFailed)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionImported, v1beta1.ReasonImportFailed)
 	w.cluster.Status.ClusterID = "beef"
 	w.write(w.cluster)
 	if _, err := w.look(interceptor.Funcs{}, dialer{w.users, nil}); err == nil || len(w.etcd.Keys()) > 0 {
@@ -231,7 +231,7 @@ func TestEtcdRefusesAnImport(t *testing.T) {
 	w.cluster.Status.ClusterID = "c1"
 	w.write(w.cluster)
 	w.mustLook()
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonKeysWritten)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionImported, v1beta1.ReasonKeysWritten)
 }
 
 // TestImportOutlastsOtherWriters: a status that was changed meanwhile gets the record all the same, without another
@@ -278,7 +278,7 @@ func TestOperatorDiesWhileImporting(t *testing.T) {
 		}
 		w.mustLook()
 		w.wantKeys(want)
-		w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionImported, v1alpha1.ReasonKeysWritten)
+		w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionImported, v1beta1.ReasonKeysWritten)
 		if done := w.cluster.Status.Import; done == nil || done.Keys != 250 {
 			t.Errorf("status.import is %+v", done)
 		}

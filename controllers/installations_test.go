@@ -22,7 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/controllers/lease"
 )
@@ -86,7 +86,7 @@ func newInstalled(t *testing.T, name string) *installed {
 }
 
 // look lets it look at the cluster once, or several times.
-func (o *installed) look(c *v1alpha1.EtcdCluster, times int) ctrl.Result {
+func (o *installed) look(c *v1beta1.EtcdCluster, times int) ctrl.Result {
 	o.t.Helper()
 	var result ctrl.Result
 	for range times {
@@ -125,7 +125,7 @@ func (o *installed) set(change func(*coordinationv1.LeaseSpec)) {
 const enough = 8
 
 // isLedBy checks whose name is in the status.
-func isLedBy(t *testing.T, c *v1alpha1.EtcdCluster, name string) {
+func isLedBy(t *testing.T, c *v1beta1.EtcdCluster, name string) {
 	t.Helper()
 	if err := get(t, c, c.Name, c); err != nil || c.Status.Operator != name {
 		t.Errorf("the status names %q, want %q: %v", c.Status.Operator, name, err)
@@ -181,7 +181,7 @@ func TestFault12SecondInstallationIsPassive(t *testing.T) {
 
 // remakes deletes a Pod: the passive one leaves it so and will look again, the other
 // one, which looks later, makes it again.
-func remakes(t *testing.T, c *v1alpha1.EtcdCluster, serial string, idle, busy *installed) {
+func remakes(t *testing.T, c *v1beta1.EtcdCluster, serial string, idle, busy *installed) {
 	t.Helper()
 	pod := &corev1.Pod{}
 	if err := get(t, c, c.Name+"-"+serial, pod); err != nil {
@@ -288,7 +288,7 @@ func TestFault13NewerStatusIsLeftAlone(t *testing.T) {
 	one.look(c, enough)
 	whole(t, c)
 	isLedBy(t, c, one.name)
-	c.Status.Format = v1alpha1.StatusFormat + 1
+	c.Status.Format = v1beta1.StatusFormat + 1
 	if err := server.Status().Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}

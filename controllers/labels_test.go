@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // TestPodThatNoWatchShowsIsStopped: reads wait for the operator's own writes, but no watch
@@ -33,12 +33,12 @@ func TestPodThatNoWatchShowsIsStopped(t *testing.T) {
 			return err
 		}
 		c.Status.ClusterID = "c1"
-		c.Status.Members = []v1alpha1.MemberStatus{{Name: c.Name + "-0", ID: "1", Role: v1alpha1.RoleVoter}}
+		c.Status.Members = []v1beta1.MemberStatus{{Name: c.Name + "-0", ID: "1", Role: v1beta1.RoleVoter}}
 		return server.Status().Update(t.Context(), c)
 	})
 	change("a pause", func() { c.Spec.Paused = true })
 	eventually(t, "the operator to have read it", func() error {
-		if reason := conditionReason(t, c, v1alpha1.ConditionProgressing); reason != v1alpha1.ReasonPaused {
+		if reason := conditionReason(t, c, v1beta1.ConditionProgressing); reason != v1beta1.ReasonPaused {
 			return fmt.Errorf("progressing: %q", reason)
 		}
 		return nil
@@ -54,7 +54,7 @@ func TestPodThatNoWatchShowsIsStopped(t *testing.T) {
 	change("size 0", func() { c.Spec.Paused, c.Spec.Size = false, ptr.To[int32](0) })
 	eventually(t, "all Pods to be gone", func() error {
 		var pods corev1.PodList
-		of := client.MatchingLabels{v1alpha1.LabelCluster: c.Name}
+		of := client.MatchingLabels{v1beta1.LabelCluster: c.Name}
 		if err := server.List(t.Context(), &pods, client.InNamespace(c.Namespace), of); err != nil {
 			return err
 		}

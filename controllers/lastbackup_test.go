@@ -19,23 +19,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 )
 
 // A farewell is a namespace with a cluster that is to be backed up before it goes, in which a reconciler is called by hand.
 type farewell struct {
 	t    *testing.T
-	c    *v1alpha1.EtcdCluster
+	c    *v1beta1.EtcdCluster
 	most int // EtcdBackups that there were
 }
 
 func newFarewell(t *testing.T, namespace string) *farewell {
-	f := &farewell{t: t, c: &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"}}}
+	f := &farewell{t: t, c: &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a"}}}
 	f.must(server.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
-	f.c.Spec = v1alpha1.EtcdClusterSpec{
-		Size: ptr.To[int32](1), DeletionPolicy: v1alpha1.BackupFirst, Backup: &v1alpha1.Backup{Store: "offsite"},
-		TLS: v1alpha1.TLS{Mode: v1alpha1.TLSDisabled},
+	f.c.Spec = v1beta1.EtcdClusterSpec{
+		Size: ptr.To[int32](1), DeletionPolicy: v1beta1.BackupFirst, Backup: &v1beta1.Backup{Store: "offsite"},
+		TLS: v1beta1.TLS{Mode: v1beta1.TLSDisabled},
 	}
 	f.must(server.Create(t.Context(), f.c))
 	return f
@@ -67,7 +67,7 @@ func (f *farewell) look(r *controllers.EtcdClusterReconciler, times int) error {
 // work has the cluster form, and each EtcdBackup be verified.
 func (f *farewell) work() {
 	f.t.Helper()
-	var now v1alpha1.EtcdCluster
+	var now v1beta1.EtcdCluster
 	if err := server.Get(f.t.Context(), client.ObjectKeyFromObject(f.c), &now); err != nil {
 		f.must(client.IgnoreNotFound(err))
 		return
@@ -78,7 +78,7 @@ func (f *farewell) work() {
 		f.must(server.Status().Update(f.t.Context(), &now))
 	}
 	for _, b := range f.backups() {
-		for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionVerified} {
+		for _, kind := range []string{v1beta1.ConditionComplete, v1beta1.ConditionVerified} {
 			meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "So"})
 		}
 		f.must(server.Status().Update(f.t.Context(), &b))
@@ -89,9 +89,9 @@ func (f *farewell) read() error {
 	return server.Get(f.t.Context(), client.ObjectKeyFromObject(f.c), f.c)
 }
 
-func (f *farewell) backups() []v1alpha1.EtcdBackup {
+func (f *farewell) backups() []v1beta1.EtcdBackup {
 	f.t.Helper()
-	var all v1alpha1.EtcdBackupList
+	var all v1beta1.EtcdBackupList
 	f.must(server.List(f.t.Context(), &all, client.InNamespace(f.c.Namespace)))
 	f.most = max(f.most, len(all.Items))
 	return all.Items
@@ -113,7 +113,7 @@ func (f *farewell) isGone() bool {
 		f.t.Error("the cluster is gone, and its volume stays")
 	}
 	backups := f.backups()
-	if owned && (len(backups) == 0 || !meta.IsStatusConditionTrue(backups[0].Status.Conditions, v1alpha1.ConditionVerified)) {
+	if owned && (len(backups) == 0 || !meta.IsStatusConditionTrue(backups[0].Status.Conditions, v1beta1.ConditionVerified)) {
 		f.t.Error("the volume goes before there is a backup")
 	}
 	return gone
@@ -124,7 +124,7 @@ func TestOperatorDiesInAFarewell(t *testing.T) {
 	dies(t, "farewell-dies", 5, func(t *testing.T, namespace string, dying *mortal) {
 		f := newFarewell(t, namespace)
 		f.must(f.look(f.operator(interceptor.Funcs{}), 12))
-		if f.must(f.read()); !slices.Contains(f.c.Finalizers, v1alpha1.FinalizerLastBackup) {
+		if f.must(f.read()); !slices.Contains(f.c.Finalizers, v1beta1.FinalizerLastBackup) {
 			t.Fatalf("finalizers %v", f.c.Finalizers)
 		}
 		f.must(server.Delete(t.Context(), f.c))
@@ -147,14 +147,14 @@ func TestOperatorDiesInAFarewell(t *testing.T) {
 // when the policy is another one.
 func TestHeldClusterIsLetGo(t *testing.T) {
 	ctx := t.Context()
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "held"}}
-	c.Spec.DeletionPolicy, c.Spec.Backup = v1alpha1.BackupFirst, &v1alpha1.Backup{Store: "nowhere"}
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: watched, Name: "held"}}
+	c.Spec.DeletionPolicy, c.Spec.Backup = v1beta1.BackupFirst, &v1beta1.Backup{Store: "nowhere"}
 	if err := server.Create(ctx, c); err != nil {
 		t.Fatal(err)
 	}
 	read := func() error { return server.Get(ctx, client.ObjectKeyFromObject(c), c) }
 	eventually(t, "the cluster to be held", func() error {
-		if err := read(); err != nil || slices.Contains(c.Finalizers, v1alpha1.FinalizerLastBackup) {
+		if err := read(); err != nil || slices.Contains(c.Finalizers, v1beta1.FinalizerLastBackup) {
 			return err
 		}
 		return fmt.Errorf("finalizers %v", c.Finalizers)
@@ -178,13 +178,13 @@ func TestHeldClusterIsLetGo(t *testing.T) {
 			return fmt.Errorf("status %+v", c.Status)
 		}
 		name = c.Status.AwaitedBackup.Name
-		return server.Get(ctx, client.ObjectKey{Namespace: watched, Name: name}, &v1alpha1.EtcdBackup{})
+		return server.Get(ctx, client.ObjectKey{Namespace: watched, Name: name}, &v1beta1.EtcdBackup{})
 	})
 	eventually(t, "the policy to be another one", func() error {
 		if err := read(); err != nil {
 			return err
 		}
-		c.Spec.DeletionPolicy = v1alpha1.Retain
+		c.Spec.DeletionPolicy = v1beta1.Retain
 		return server.Update(ctx, c)
 	})
 	eventually(t, "the cluster to be gone", func() error {

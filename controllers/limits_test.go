@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 )
 
@@ -26,7 +26,7 @@ func TestLimitsOfTheAdministrator(t *testing.T) {
 	runs(t, config, []string{"limited"}, limits.Limits{Images: limits.Names{"registry.example/*"}})
 	begun := create(t, "limited", "begun")
 	whole(t, begun)
-	with := func(c *v1alpha1.EtcdCluster, image string) {
+	with := func(c *v1beta1.EtcdCluster, image string) {
 		t.Helper()
 		eventually(t, "the spec to change", func() error {
 			err := get(t, c, c.Name, c)
@@ -41,9 +41,9 @@ func TestLimitsOfTheAdministrator(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	restored := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "limited", Name: "restored"}}
+	restored := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "limited", Name: "restored"}}
 	restored.Spec.Version, restored.Spec.Image = "3.6.16", "evil.example/etcd:v3.6.16"
-	restored.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Backup: "none"}}
+	restored.Spec.Bootstrap = &v1beta1.BootstrapSpec{Restore: &v1beta1.Restore{Backup: "none"}}
 	if err := server.Create(t.Context(), restored); err != nil {
 		t.Fatal(err)
 	}
@@ -76,12 +76,12 @@ func TestLimitsOfTheAdministrator(t *testing.T) {
 }
 
 // isTold waits until the cluster says what of its spec is not allowed.
-func isTold(t *testing.T, c *v1alpha1.EtcdCluster) {
+func isTold(t *testing.T, c *v1beta1.EtcdCluster) {
 	t.Helper()
 	eventually(t, c.Name+" to say what is not allowed", func() error {
 		err := get(t, c, c.Name, c)
-		told := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
-		if told == nil || told.Reason != v1alpha1.ReasonActionRequired || !strings.Contains(told.Message,
+		told := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionDegraded)
+		if told == nil || told.Reason != v1beta1.ReasonActionRequired || !strings.Contains(told.Message,
 			`spec.image "evil.example/etcd:v3.6.16"`) {
 			return errors.Join(err, fmt.Errorf("degraded: %+v", told))
 		}

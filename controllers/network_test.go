@@ -14,7 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
@@ -23,14 +23,14 @@ import (
 func TestNetworkPolicyIsAsWanted(t *testing.T) {
 	c := create(t, watched, "network")
 	t.Cleanup(func() { collect(t, c, &networkingv1.NetworkPolicy{}) })
-	wants := func(policy v1alpha1.NetworkPolicy) {
+	wants := func(policy v1beta1.NetworkPolicy) {
 		t.Helper()
 		eventually(t, "the spec to change", func() error {
 			return errors.Join(get(t, c, c.Name, c), retry(t.Context(), c, policy))
 		})
 	}
-	wants(v1alpha1.NetworkPolicy{
-		Mode: v1alpha1.NetworkPolicyEnabled, Metrics: []v1alpha1.NetworkPeer{{NamespaceSelector: &v1alpha1.NetworkSelector{}}},
+	wants(v1beta1.NetworkPolicy{
+		Mode: v1beta1.NetworkPolicyEnabled, Metrics: []v1beta1.NetworkPeer{{NamespaceSelector: &v1beta1.NetworkSelector{}}},
 	})
 	isMade(t, c)
 	for name, bend := range map[string]func(*networkingv1.NetworkPolicy){
@@ -60,11 +60,11 @@ func TestNetworkPolicyIsAsWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	isMade(t, c)
-	wants(v1alpha1.NetworkPolicy{
-		Mode: v1alpha1.NetworkPolicyEnabled, Clients: []v1alpha1.NetworkPeer{{IPBlock: &v1alpha1.NetworkBlock{CIDR: "10.0.0.0/8"}}},
+	wants(v1beta1.NetworkPolicy{
+		Mode: v1beta1.NetworkPolicyEnabled, Clients: []v1beta1.NetworkPeer{{IPBlock: &v1beta1.NetworkBlock{CIDR: "10.0.0.0/8"}}},
 	})
 	isMade(t, c)
-	wants(v1alpha1.NetworkPolicy{Mode: v1alpha1.NetworkPolicyDisabled})
+	wants(v1beta1.NetworkPolicy{Mode: v1beta1.NetworkPolicyDisabled})
 	eventually(t, "the policy to be gone", func() error {
 		err := get(t, c, c.MemberPolicy(), &networkingv1.NetworkPolicy{})
 		if apierrors.IsNotFound(err) {
@@ -75,13 +75,13 @@ func TestNetworkPolicyIsAsWanted(t *testing.T) {
 }
 
 // retry changes the spec as it was just read.
-func retry(ctx context.Context, c *v1alpha1.EtcdCluster, policy v1alpha1.NetworkPolicy) error {
+func retry(ctx context.Context, c *v1beta1.EtcdCluster, policy v1beta1.NetworkPolicy) error {
 	c.Spec.NetworkPolicy = policy
 	return server.Update(ctx, c)
 }
 
 // isMade waits until the policy is as the spec wants it, and returns it.
-func isMade(t *testing.T, c *v1alpha1.EtcdCluster) *networkingv1.NetworkPolicy {
+func isMade(t *testing.T, c *v1beta1.EtcdCluster) *networkingv1.NetworkPolicy {
 	t.Helper()
 	policy, want := &networkingv1.NetworkPolicy{}, specs.NetworkPolicy(c, "")
 	eventually(t, "the policy to be as wanted", func() error {
@@ -91,7 +91,7 @@ func isMade(t *testing.T, c *v1alpha1.EtcdCluster) *networkingv1.NetworkPolicy {
 		}
 		got := policy.DeepCopy()
 		got.Spec.Egress = nil // has no effect without the type
-		if !reflect.DeepEqual(got.Spec, want.Spec) || got.Labels[specs.ManagedByLabel] != v1alpha1.FieldOwner || !metav1.IsControlledBy(got, c) {
+		if !reflect.DeepEqual(got.Spec, want.Spec) || got.Labels[specs.ManagedByLabel] != v1beta1.FieldOwner || !metav1.IsControlledBy(got, c) {
 			return fmt.Errorf("got %+v", got)
 		}
 		return nil

@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
@@ -93,7 +93,7 @@ func AddOperatorCondition(
 func (u *OperatorConditionReconciler) setUp(manager ctrl.Manager) error {
 	request := ctrl.Request{NamespacedName: u.name}
 	return ctrl.NewControllerManagedBy(manager).Named("operatorcondition").
-		Watches(&v1alpha1.EtcdCluster{}, gathered(request), builder.WithPredicates(u.turns())).
+		Watches(&v1beta1.EtcdCluster{}, gathered(request), builder.WithPredicates(u.turns())).
 		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			queue.Add(request)
 			return nil
@@ -118,8 +118,8 @@ func gathered(request ctrl.Request) handler.EventHandler {
 // another reason than before.
 func (u *OperatorConditionReconciler) turns() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, was := e.ObjectOld.(*v1alpha1.EtcdCluster)
-		after, is := e.ObjectNew.(*v1alpha1.EtcdCluster)
+		before, was := e.ObjectOld.(*v1beta1.EtcdCluster)
+		after, is := e.ObjectNew.(*v1beta1.EtcdCluster)
 		if !was || !is {
 			return false
 		}
@@ -132,7 +132,7 @@ func (u *OperatorConditionReconciler) turns() predicate.Predicate {
 
 // Reconcile publishes the condition as it is to be now.
 func (u *OperatorConditionReconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-	var clusters v1alpha1.EtcdClusterList
+	var clusters v1beta1.EtcdClusterList
 	if err := u.clusters.List(ctx, &clusters); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list EtcdClusters: %w", err)
 	}

@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/lease"
 	"github.com/etcd-operator/etcd-operator/controllers/manager"
 )
@@ -323,20 +323,20 @@ func TestOperatorCondition(t *testing.T) {
 	if wrote := u.asked.take(); len(wrote) != 1 {
 		t.Errorf("it wrote %v", wrote)
 	}
-	c := u.cluster("rolls", v1alpha1.EtcdClusterStatus{Replicas: 3, UpdatedMembers: 1})
+	c := u.cluster("rolls", v1beta1.EtcdClusterStatus{Replicas: 3, UpdatedMembers: 1})
 	time.Sleep(2 * quiet)
 	if said, err := u.said(); err != nil || said.Status != metav1.ConditionTrue {
 		t.Errorf("one that stands by says %+v, %v", said, err)
 	}
 
 	end() // it leads
-	u.says(metav1.ConditionFalse, v1alpha1.ReasonRollInProgress)
-	recovering := u.cluster("recovers", v1alpha1.EtcdClusterStatus{Replicas: 3, Recovering: "recovers-0"})
-	u.says(metav1.ConditionFalse, v1alpha1.ReasonQuorumRecoveryInProgress)
+	u.says(metav1.ConditionFalse, v1beta1.ReasonRollInProgress)
+	recovering := u.cluster("recovers", v1beta1.EtcdClusterStatus{Replicas: 3, Recovering: "recovers-0"})
+	u.says(metav1.ConditionFalse, v1beta1.ReasonQuorumRecoveryInProgress)
 	if err := server.Delete(t.Context(), recovering); err != nil {
 		t.Fatal(err)
 	}
-	u.says(metav1.ConditionFalse, v1alpha1.ReasonRollInProgress)
+	u.says(metav1.ConditionFalse, v1beta1.ReasonRollInProgress)
 	u.asked.take()
 	for ready := range int32(10) { // its status changes, and nothing that counts
 		c.Status.ReadyMembers = ready
@@ -349,7 +349,7 @@ func TestOperatorCondition(t *testing.T) {
 	u.conflict()
 	c.Status.UpdatedMembers = 3
 	u.write(c)
-	u.says(metav1.ConditionTrue, v1alpha1.ReasonIdle)
+	u.says(metav1.ConditionTrue, v1beta1.ReasonIdle)
 	if wrote := u.asked.take(); len(wrote) != 2 {
 		t.Errorf("it wrote %v, want one that was refused and one more", wrote)
 	}
@@ -364,7 +364,7 @@ func TestReplicaKeepsWhatIsSaid(t *testing.T) {
 	u.allow()
 	u.another()
 	u.object.Spec.Conditions = []metav1.Condition{{
-		Type: apiv2.Upgradeable, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonRollInProgress, Message: "said",
+		Type: apiv2.Upgradeable, Status: metav1.ConditionFalse, Reason: v1beta1.ReasonRollInProgress, Message: "said",
 		LastTransitionTime: metav1.NewTime(time.Unix(1e9, 0)),
 	}}
 	u.keep()
@@ -376,19 +376,19 @@ func TestReplicaKeepsWhatIsSaid(t *testing.T) {
 }
 
 // cluster is one of the operator's that progresses.
-func (u *updated) cluster(name string, status v1alpha1.EtcdClusterStatus) *v1alpha1.EtcdCluster {
+func (u *updated) cluster(name string, status v1beta1.EtcdClusterStatus) *v1beta1.EtcdCluster {
 	u.t.Helper()
 	c := create(u.t, u.object.Namespace, name)
 	c.Status = status
-	c.Status.Operator, c.Status.Format = u.object.Namespace+"/"+lease.Name, v1alpha1.StatusFormat
+	c.Status.Operator, c.Status.Format = u.object.Namespace+"/"+lease.Name, v1beta1.StatusFormat
 	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonActing, Message: "it acts",
+		Type: v1beta1.ConditionProgressing, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonActing, Message: "it acts",
 	})
 	u.write(c)
 	return c
 }
 
-func (u *updated) write(c *v1alpha1.EtcdCluster) {
+func (u *updated) write(c *v1beta1.EtcdCluster) {
 	u.t.Helper()
 	if err := server.Status().Update(u.t.Context(), c); err != nil {
 		u.t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // TestPausedByAnnotation: nothing is made, and the status says by what. A value that may
@@ -21,7 +21,7 @@ func TestPausedByAnnotation(t *testing.T) {
 		if err := get(t, c, c.Name, c); err != nil {
 			t.Fatal(err)
 		}
-		metav1.SetMetaDataAnnotation(&c.ObjectMeta, v1alpha1.AnnotationPaused, value)
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, v1beta1.AnnotationPaused, value)
 		if err := server.Update(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func TestPausedByAnnotation(t *testing.T) {
 	for value, warnings := range map[string]int{"true": 0, "yes": 1} {
 		annotate(value)
 		o.look(c, 3)
-		if reason := conditionReason(t, c, v1alpha1.ConditionProgressing); reason != v1alpha1.ReasonPaused {
+		if reason := conditionReason(t, c, v1beta1.ConditionProgressing); reason != v1beta1.ReasonPaused {
 			t.Errorf("%q: progressing: %s", value, reason)
 		}
 		if told := o.told("UnclearPause"); len(told) != warnings || warnings > 0 && !strings.Contains(told[0], `"yes"`) {

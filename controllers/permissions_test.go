@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/manager"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 )
@@ -148,7 +148,7 @@ func isAllowed(request string, namespaces []string) bool {
 }
 
 // heals deletes a Pod and waits for another one.
-func heals(t *testing.T, c *v1alpha1.EtcdCluster) {
+func heals(t *testing.T, c *v1beta1.EtcdCluster) {
 	t.Helper()
 	pod := &corev1.Pod{}
 	if err := get(t, c, c.Name+"-1", pod); err != nil {
@@ -162,7 +162,7 @@ func heals(t *testing.T, c *v1alpha1.EtcdCluster) {
 }
 
 // isUntouched checks that no operator has managed a cluster.
-func isUntouched(t *testing.T, c *v1alpha1.EtcdCluster) {
+func isUntouched(t *testing.T, c *v1beta1.EtcdCluster) {
 	t.Helper()
 	if err := get(t, c, c.Name, c); err != nil || c.Status.ObservedGeneration != 0 {
 		t.Errorf("%s/%s: %+v, %v", c.Namespace, c.Name, c.Status, err)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // TestWhatIsRefusedHoldsNothingUp: a policy of the Kubernetes cluster lets no client give one
@@ -30,7 +30,7 @@ func TestWhatIsRefusedHoldsNothingUp(t *testing.T) {
 	if err := get(c.Name, c); err != nil {
 		t.Fatal(err)
 	}
-	c.Spec.DeletionPolicy = v1alpha1.Delete
+	c.Spec.DeletionPolicy = v1beta1.Delete
 	if err := server.Update(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -38,8 +38,8 @@ func TestWhatIsRefusedHoldsNothingUp(t *testing.T) {
 		if err := get(c.Name, c); err != nil {
 			return err
 		}
-		told := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
-		if told == nil || told.Reason != v1alpha1.ReasonStepRejected || !strings.Contains(told.Message, "no owner for this one") {
+		told := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionDegraded)
+		if told == nil || told.Reason != v1beta1.ReasonStepRejected || !strings.Contains(told.Message, "no owner for this one") {
 			return fmt.Errorf("condition %+v", told)
 		}
 		return nil

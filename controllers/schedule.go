@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/backup/schedule"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
@@ -71,7 +71,7 @@ func (r *ScheduleReconciler) again(look scheduleLook, step schedule.Step) time.D
 }
 
 func (r *ScheduleReconciler) observe(ctx context.Context, key types.NamespacedName) (scheduleLook, error) {
-	c := &v1alpha1.EtcdCluster{}
+	c := &v1beta1.EtcdCluster{}
 	if err := r.client.Get(ctx, key, c); err != nil {
 		return scheduleLook{}, gone("get EtcdCluster", err)
 	}
@@ -86,22 +86,22 @@ func (r *ScheduleReconciler) observe(ctx context.Context, key types.NamespacedNa
 }
 
 // see reads the backups of the cluster, their store, and what else there is in the namespace.
-func (r *ScheduleReconciler) see(ctx context.Context, c *v1alpha1.EtcdCluster) (schedule.Seen, error) {
+func (r *ScheduleReconciler) see(ctx context.Context, c *v1beta1.EtcdCluster) (schedule.Seen, error) {
 	seen := schedule.Seen{Cluster: c, Now: r.now().Add(-r.off())}
-	var backups v1alpha1.EtcdBackupList
+	var backups v1beta1.EtcdBackupList
 	if err := r.client.List(ctx, &backups, client.InNamespace(c.Namespace)); err != nil {
 		return seen, fmt.Errorf("list EtcdBackups: %w", err)
 	}
-	var clusters v1alpha1.EtcdClusterList
+	var clusters v1beta1.EtcdClusterList
 	if err := r.client.List(ctx, &clusters, client.InNamespace(c.Namespace)); err != nil {
 		return seen, fmt.Errorf("list EtcdClusters: %w", err)
 	}
-	var restores v1alpha1.EtcdRestoreList
+	var restores v1beta1.EtcdRestoreList
 	if err := r.client.List(ctx, &restores, client.InNamespace(c.Namespace)); err != nil {
 		return seen, fmt.Errorf("list EtcdRestores: %w", err)
 	}
 	seen.Backups, seen.Clusters, seen.Restores = backups.Items, clusters.Items, restores.Items
-	var store v1alpha1.EtcdBackupStore
+	var store v1beta1.EtcdBackupStore
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.Backup.Store}, &store)
 	if err == nil {
 		seen.Store = &store
@@ -127,9 +127,9 @@ func (r *ScheduleReconciler) act(ctx context.Context, look scheduleLook, step sc
 }
 
 // create makes the backup. One that is there and was made for this cluster is the one that was to be made.
-func (r *ScheduleReconciler) create(ctx context.Context, c *v1alpha1.EtcdCluster, s schedule.Create) error {
+func (r *ScheduleReconciler) create(ctx context.Context, c *v1beta1.EtcdCluster, s schedule.Create) error {
 	b := schedule.New(c, s)
-	err := r.client.Create(ctx, b, client.FieldOwner(v1alpha1.FieldOwner))
+	err := r.client.Create(ctx, b, client.FieldOwner(v1beta1.FieldOwner))
 	switch {
 	case err == nil:
 		r.events.Eventf(c, b, corev1.EventTypeNormal, "BackupScheduled", "Backup", "%s", s)
@@ -137,28 +137,28 @@ func (r *ScheduleReconciler) create(ctx context.Context, c *v1alpha1.EtcdCluster
 	case !apierrors.IsAlreadyExists(err):
 		return wrapped("create EtcdBackup "+s.Name, err)
 	}
-	var there v1alpha1.EtcdBackup
+	var there v1beta1.EtcdBackup
 	if err := r.live.Get(ctx, client.ObjectKeyFromObject(b), &there); err != nil {
 		return wrapped("get EtcdBackup "+s.Name, client.IgnoreNotFound(err))
 	}
-	if there.Annotations[v1alpha1.AnnotationClusterUID] != string(c.UID) {
+	if there.Annotations[v1beta1.AnnotationClusterUID] != string(c.UID) {
 		return fmt.Errorf("create EtcdBackup %s: there is one of this name that the schedule has not made; delete it or rename it", s.Name)
 	}
 	return nil
 }
 
 // delete deletes a backup with what is stored. It is said first. What has changed since it was looked at is not deleted.
-func (r *ScheduleReconciler) delete(ctx context.Context, c *v1alpha1.EtcdCluster, s schedule.Delete) error {
-	var b v1alpha1.EtcdBackup
+func (r *ScheduleReconciler) delete(ctx context.Context, c *v1beta1.EtcdCluster, s schedule.Delete) error {
+	var b v1beta1.EtcdBackup
 	if err := r.live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: s.Name}, &b); err != nil {
 		return wrapped("get EtcdBackup "+s.Name, client.IgnoreNotFound(err))
 	}
 	r.events.Eventf(c, &b, corev1.EventTypeNormal, "BackupExpired", "Backup", "%s", s)
-	held := slices.Contains(b.Finalizers, v1alpha1.FinalizerBackup)
-	if b.Spec.DeletionPolicy != v1alpha1.DeleteBackup || !held {
-		b.Spec.DeletionPolicy = v1alpha1.DeleteBackup
-		controllerutil.AddFinalizer(&b, v1alpha1.FinalizerBackup)
-		if err := r.client.Update(ctx, &b, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+	held := slices.Contains(b.Finalizers, v1beta1.FinalizerBackup)
+	if b.Spec.DeletionPolicy != v1beta1.DeleteBackup || !held {
+		b.Spec.DeletionPolicy = v1beta1.DeleteBackup
+		controllerutil.AddFinalizer(&b, v1beta1.FinalizerBackup)
+		if err := r.client.Update(ctx, &b, client.FieldOwner(v1beta1.FieldOwner)); err != nil {
 			return wrapped("have the store delete EtcdBackup "+s.Name, err)
 		}
 	}
@@ -168,7 +168,7 @@ func (r *ScheduleReconciler) delete(ctx context.Context, c *v1alpha1.EtcdCluster
 
 func (r *ScheduleReconciler) report(ctx context.Context, look scheduleLook, step schedule.Step, failed error) error {
 	c := look.Seen.Cluster
-	var status *v1alpha1.ClusterBackups
+	var status *v1beta1.ClusterBackups
 	if c.Spec.Backup != nil {
 		status = schedule.Report(look.Seen, look.View, step, failed)
 	}
@@ -181,22 +181,22 @@ func (r *ScheduleReconciler) report(ctx context.Context, look scheduleLook, step
 
 // SetupWithManager watches EtcdClusters, their backups, and the stores of these.
 func (r *ScheduleReconciler) SetupWithManager(manager ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdCluster{}).
-		Watches(&v1alpha1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
-			name := backup.ClusterName(object.(*v1alpha1.EtcdBackup))
+	return ctrl.NewControllerManagedBy(manager).For(&v1beta1.EtcdCluster{}).
+		Watches(&v1beta1.EtcdBackup{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
+			name := backup.ClusterName(object.(*v1beta1.EtcdBackup))
 			if name == "" {
 				return nil
 			}
 			return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
 		})).
-		Watches(&v1alpha1.EtcdBackupStore{}, r.using()).Named("schedule").WithOptions(options()).Complete(r)
+		Watches(&v1beta1.EtcdBackupStore{}, clustersUsing(r.client)).Named("schedule").WithOptions(options()).Complete(r)
 }
 
-// using finds the clusters whose backups are written to a store.
-func (r *ScheduleReconciler) using() handler.EventHandler {
+// clustersUsing finds the clusters whose backups are written to a store.
+func clustersUsing(from client.Reader) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
-		var all v1alpha1.EtcdClusterList
-		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
+		var all v1beta1.EtcdClusterList
+		if err := from.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
 			return nil
 		}
 		var requests []reconcile.Request

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 )
 
@@ -29,9 +29,9 @@ type nightly struct {
 }
 
 func newNightly(t *testing.T, namespace string) *nightly {
-	n := &nightly{backups: newBackups(t, namespace, v1alpha1.RetainBackup), events: events.NewFakeRecorder(1000)}
+	n := &nightly{backups: newBackups(t, namespace, v1beta1.RetainBackup), events: events.NewFakeRecorder(1000)}
 	n.now = n.cluster.CreationTimestamp.Time
-	n.cluster.Spec.Backup = &v1alpha1.Backup{Store: "offsite", Schedule: "30 * * * *", Retention: &v1alpha1.Retention{Count: 2}}
+	n.cluster.Spec.Backup = &v1beta1.Backup{Store: "offsite", Schedule: "30 * * * *", Retention: &v1beta1.Retention{Count: 2}}
 	if err := server.Update(t.Context(), n.cluster); err != nil {
 		t.Fatal(err)
 	}
@@ -57,39 +57,39 @@ func (n *nightly) settleSchedule(r *controllers.ScheduleReconciler) error {
 }
 
 // made are the backups that the schedule has made and that are not on their way out.
-func (n *nightly) made() (made []v1alpha1.EtcdBackup) {
+func (n *nightly) made() (made []v1beta1.EtcdBackup) {
 	n.t.Helper()
-	var all v1alpha1.EtcdBackupList
-	if err := server.List(n.t.Context(), &all, client.InNamespace(n.namespace), client.HasLabels{v1alpha1.LabelScheduled}); err != nil {
+	var all v1beta1.EtcdBackupList
+	if err := server.List(n.t.Context(), &all, client.InNamespace(n.namespace), client.HasLabels{v1beta1.LabelScheduled}); err != nil {
 		n.t.Fatal(err)
 	}
-	return slices.DeleteFunc(all.Items, func(b v1alpha1.EtcdBackup) bool { return b.DeletionTimestamp != nil })
+	return slices.DeleteFunc(all.Items, func(b v1beta1.EtcdBackup) bool { return b.DeletionTimestamp != nil })
 }
 
 // finish has each of them be in the store, and verified.
 func (n *nightly) finish() {
 	n.t.Helper()
 	for _, b := range n.made() {
-		if meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified) {
+		if meta.IsStatusConditionTrue(b.Status.Conditions, v1beta1.ConditionVerified) {
 			continue
 		}
-		b.Status.Phase, b.Status.Cluster, b.Status.ClusterUID = v1alpha1.BackupComplete, "a", string(n.cluster.UID)
+		b.Status.Phase, b.Status.Cluster, b.Status.ClusterUID = v1beta1.BackupComplete, "a", string(n.cluster.UID)
 		b.Status.ClusterID, b.Status.Revision = "c1", n.now.Unix() // of which the newest has the highest
 		b.Status.StartedAt = &metav1.Time{Time: n.now}
-		for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionVerified} {
+		for _, kind := range []string{v1beta1.ConditionComplete, v1beta1.ConditionVerified} {
 			meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "So"})
 		}
 		n.write(&b)
 	}
 }
 
-func (n *nightly) status() *v1alpha1.ClusterBackups {
+func (n *nightly) status() *v1beta1.ClusterBackups {
 	n.t.Helper()
 	if err := server.Get(n.t.Context(), client.ObjectKeyFromObject(n.cluster), n.cluster); err != nil {
 		n.t.Fatal(err)
 	}
 	if n.cluster.Status.Backup == nil {
-		return &v1alpha1.ClusterBackups{}
+		return &v1beta1.ClusterBackups{}
 	}
 	return n.cluster.Status.Backup
 }
@@ -107,8 +107,8 @@ func TestScheduleMakesBackupsAndDeletesOldOnes(t *testing.T) {
 	operator := n.operator(interceptor.Funcs{})
 	n.must(n.settleSchedule(operator))
 	s := n.status()
-	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionBackedUp)
-	if c == nil || c.Reason != v1alpha1.ReasonNoneYet || s.Next == nil {
+	c := meta.FindStatusCondition(s.Conditions, v1beta1.ConditionBackedUp)
+	if c == nil || c.Reason != v1beta1.ReasonNoneYet || s.Next == nil {
 		t.Fatalf("before the first: %+v", s)
 	}
 	for range 4 {
@@ -122,19 +122,19 @@ func TestScheduleMakesBackupsAndDeletesOldOnes(t *testing.T) {
 	if len(made) != 3 { // one goes at a time, and waits for its store in this test
 		t.Fatalf("%d backups stay", len(made))
 	}
-	var all v1alpha1.EtcdBackupList
-	n.must(server.List(t.Context(), &all, client.InNamespace(n.namespace), client.HasLabels{v1alpha1.LabelScheduled}))
+	var all v1beta1.EtcdBackupList
+	n.must(server.List(t.Context(), &all, client.InNamespace(n.namespace), client.HasLabels{v1beta1.LabelScheduled}))
 	for _, b := range all.Items {
-		held := slices.Contains(b.Finalizers, v1alpha1.FinalizerBackup)
-		if b.DeletionTimestamp != nil && (b.Spec.DeletionPolicy != v1alpha1.DeleteBackup || !held) {
+		held := slices.Contains(b.Finalizers, v1beta1.FinalizerBackup)
+		if b.DeletionTimestamp != nil && (b.Spec.DeletionPolicy != v1beta1.DeleteBackup || !held) {
 			t.Errorf("%s goes, and what is stored stays: %+v", b.Name, b.Spec)
 		}
-		if len(b.OwnerReferences) > 0 || b.Annotations[v1alpha1.AnnotationClusterUID] != string(n.cluster.UID) || b.Spec.Store != "offsite" {
+		if len(b.OwnerReferences) > 0 || b.Annotations[v1beta1.AnnotationClusterUID] != string(n.cluster.UID) || b.Spec.Store != "offsite" {
 			t.Errorf("EtcdBackup %+v", b)
 		}
 	}
 	s = n.status()
-	if !meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionBackedUp) || s.Last == nil || s.Verified == nil ||
+	if !meta.IsStatusConditionTrue(s.Conditions, v1beta1.ConditionBackedUp) || s.Last == nil || s.Verified == nil ||
 		s.Last.Name != made[2].Name || s.Last.Revision != n.now.Unix() || s.Next == nil || !s.Next.After(n.now) {
 		t.Errorf("status %+v", s)
 	}
@@ -189,21 +189,21 @@ func TestScheduleSaysWhyItCannotRun(t *testing.T) {
 	n := newNightly(t, "schedule-why")
 	operator := n.operator(interceptor.Funcs{})
 	for _, one := range []struct {
-		change func(*v1alpha1.Backup)
+		change func(*v1beta1.Backup)
 		reason string
 		words  string
 	}{
-		{func(b *v1alpha1.Backup) { b.Store = "nowhere" }, v1alpha1.ReasonStoreMissing, "EtcdBackupStore nowhere does not exist"},
-		{func(b *v1alpha1.Backup) { b.Store = "offsite"; b.Suspend = true }, v1alpha1.ReasonSuspended, "spec.backup.suspend is true"},
-		{func(b *v1alpha1.Backup) { b.Suspend = false; b.TimeZone = "Europe/Berlyn" }, v1alpha1.ReasonScheduleUnclear, "Europe/Berlyn"},
-		{func(b *v1alpha1.Backup) { b.TimeZone = ""; b.Schedule = "99 * * * *" }, v1alpha1.ReasonScheduleUnclear, "99"},
+		{func(b *v1beta1.Backup) { b.Store = "nowhere" }, v1beta1.ReasonStoreMissing, "EtcdBackupStore nowhere does not exist"},
+		{func(b *v1beta1.Backup) { b.Store = "offsite"; b.Suspend = true }, v1beta1.ReasonSuspended, "spec.backup.suspend is true"},
+		{func(b *v1beta1.Backup) { b.Suspend = false; b.TimeZone = "Europe/Berlyn" }, v1beta1.ReasonScheduleUnclear, "Europe/Berlyn"},
+		{func(b *v1beta1.Backup) { b.TimeZone = ""; b.Schedule = "99 * * * *" }, v1beta1.ReasonScheduleUnclear, "99"},
 	} {
 		n.status()
 		one.change(n.cluster.Spec.Backup)
 		n.must(server.Update(t.Context(), n.cluster))
 		n.now = n.now.Add(2 * time.Hour)
 		n.must(n.settleSchedule(operator))
-		c := meta.FindStatusCondition(n.status().Conditions, v1alpha1.ConditionBackedUp)
+		c := meta.FindStatusCondition(n.status().Conditions, v1beta1.ConditionBackedUp)
 		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != one.reason || !strings.Contains(c.Message, one.words) {
 			t.Errorf("want %s, %q; condition %+v", one.reason, one.words, c)
 		}
@@ -216,8 +216,8 @@ func TestScheduleSaysWhyItCannotRun(t *testing.T) {
 // TestScheduleIsWatched: by the manager, for a cluster that needs a backup at once.
 func TestScheduleIsWatched(t *testing.T) {
 	ctx := t.Context()
-	c := create(t, watched, "scheduled-"+strings.Repeat("x", 42), func(spec *v1alpha1.EtcdClusterSpec) {
-		spec.Backup = &v1alpha1.Backup{Store: "schedule-store", Schedule: "* * * * *"}
+	c := create(t, watched, "scheduled-"+strings.Repeat("x", 42), func(spec *v1beta1.EtcdClusterSpec) {
+		spec.Backup = &v1beta1.Backup{Store: "schedule-store", Schedule: "* * * * *"}
 	})
 	reason := func(want string) func() error {
 		return func() error {
@@ -230,5 +230,5 @@ func TestScheduleIsWatched(t *testing.T) {
 			return nil
 		}
 	}
-	eventually(t, "the schedule to wait for the cluster", reason(v1alpha1.ReasonClusterNotFormed))
+	eventually(t, "the schedule to wait for the cluster", reason(v1beta1.ReasonClusterNotFormed))
 }

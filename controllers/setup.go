@@ -85,7 +85,7 @@ func (s Shared) clusters(recorder events.EventRecorder) *EtcdClusterReconciler {
 	}
 }
 
-// addContent adds the reconcilers of what is in etcd: users and roles, and what a cluster begins with.
+// addContent adds the reconcilers of what is in etcd: users and roles, and what a cluster begins with or is copied from.
 func (s Shared) addContent(manager ctrl.Manager, recorder events.EventRecorder) error {
 	users := &UsersReconciler{
 		client: s.Client, remembered: s.Client.Memory, live: s.Live, dialer: s.Dialer, events: recorder, leads: s.Leads,
@@ -98,26 +98,34 @@ func (s Shared) addContent(manager ctrl.Manager, recorder events.EventRecorder) 
 		client: s.Client, live: cache.NameValidatingReader{Reader: s.Live}, asked: members.Finder{Client: s.Client, Dialer: s.Dialer},
 		events: recorder, leads: s.Leads, installation: s.Installation, now: s.Now,
 	}
-	return begins.SetupWithManager(manager)
+	if err := begins.SetupWithManager(manager); err != nil {
+		return err
+	}
+	copies := &CopyReconciler{
+		client: s.Client, live: s.Live, asked: members.Finder{Client: s.Client, Dialer: s.Dialer}, source: s.Dialer,
+		actor: s.clusters(recorder).Actor, events: recorder, leads: s.Leads, installation: s.Installation, now: s.Now,
+	}
+	return copies.SetupWithManager(manager)
 }
 
 // addBackups adds the reconcilers of stores, backups, restores, drills and schedules, which share how Jobs are made and read.
 func (s Shared) addBackups(manager ctrl.Manager, recorder events.EventRecorder) error {
+	targets := targetFinder{tasks: s.Jobs, image: s.Image, version: s.Version}
 	for _, reconciler := range []interface{ SetupWithManager(ctrl.Manager) error }{
 		&EtcdBackupStoreReconciler{
 			client: s.Client.Client, tasks: s.Jobs, image: s.Image, events: recorder, version: s.Version, now: s.Now,
 		},
 		&EtcdBackupReconciler{
-			client: s.Client.Client, tasks: s.Jobs, image: s.Image, images: s.Images, limits: s.Limits, events: recorder,
-			version: s.Version, now: s.Now,
+			client: s.Client.Client, tasks: s.Jobs, image: s.Image, asked: members.Finder{Client: s.Client, Dialer: s.Dialer},
+			images: s.Images, limits: s.Limits, events: recorder, version: s.Version, now: s.Now,
 		},
 		&VolumeRestoreReconciler{
 			client: s.Client.Client, tasks: s.Jobs, image: s.Image, events: recorder, version: s.Version, now: s.Now,
-			installation: s.Installation, limits: s.Limits,
+			installation: s.Installation, images: s.Images, limits: s.Limits, targets: targets,
 		},
 		&EtcdRestoreReconciler{
 			client: s.Client.Client, tasks: s.Jobs, asked: members.Finder{Client: s.Client, Dialer: s.Dialer}, events: recorder,
-			now: s.Now, installation: s.Installation, limits: s.Limits,
+			now: s.Now, installation: s.Installation, limits: s.Limits, targets: targets,
 		},
 		&EtcdDrillReconciler{
 			client: s.Client.Client, tasks: s.Jobs, image: s.Image, asked: members.Finder{Client: s.Client, Dialer: s.Dialer}, events: recorder,
@@ -126,6 +134,10 @@ func (s Shared) addBackups(manager ctrl.Manager, recorder events.EventRecorder) 
 		&ScheduleReconciler{
 			client: s.Client.Client, live: s.Live, events: recorder, leads: s.Leads,
 			installation: s.Installation, now: s.Now, off: s.Clock.Off,
+		},
+		&ContinuousReconciler{
+			client: s.Client.Client, tasks: s.Jobs, image: s.Image, events: recorder, version: s.Version, now: s.Now, off: s.Clock.Off,
+			installation: s.Installation,
 		},
 	} {
 		if err := reconciler.SetupWithManager(manager); err != nil {

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/manager"
 )
 
@@ -96,7 +96,7 @@ func createdAt(t *testing.T, name string) float64 {
 				labels[label.GetName()] = label.GetValue()
 			}
 			of := schema.GroupVersionKind{Group: labels["group"], Version: labels["version"], Kind: labels["kind"]}
-			if of == v1alpha1.GroupVersion.WithKind("EtcdCluster") && labels["name"] == name {
+			if of == v1beta1.GroupVersion.WithKind("EtcdCluster") && labels["name"] == name {
 				return metric.GetGauge().GetValue()
 			}
 		}

@@ -7,13 +7,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // writeStatus writes the status of an object as it is given. It is the only place that writes one. The API server refuses it if the
 // object has changed since it was read, or is gone.
 func writeStatus(ctx context.Context, to client.Client, object client.Object) error {
-	return wrapped("write status of "+object.GetName(), to.Status().Update(ctx, object, client.FieldOwner(v1alpha1.FieldOwner)))
+	return wrapped("write status of "+object.GetName(), to.Status().Update(ctx, object, client.FieldOwner(v1beta1.FieldOwner)))
 }
 
 // reportStatus writes the status of an object that may be gone, and needs none then.

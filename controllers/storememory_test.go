@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
 )
@@ -13,7 +13,7 @@ import (
 // TestStoreMemory: what a Job has said of foreign objects is about one store, and about the place that its spec named.
 func TestStoreMemory(t *testing.T) {
 	r := &EtcdBackupStoreReconciler{}
-	store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "offsite", UID: "1", Generation: 1}}
+	store := &v1beta1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "offsite", UID: "1", Generation: 1}}
 	step := stores.Record{Memory: archive.Memory{"nothing": []byte("12345")}}
 	if err := r.act(t.Context(), storeLook{View: stores.View{Store: *store}}, step); err != nil {
 		t.Fatal(err)
@@ -24,10 +24,10 @@ func TestStoreMemory(t *testing.T) {
 	if got := r.recall(store); len(got) != 1 {
 		t.Errorf("it remembers %v", got)
 	}
-	for name, change := range map[string]func(*v1alpha1.EtcdBackupStore){
-		"another spec":           func(s *v1alpha1.EtcdBackupStore) { s.Generation++ },
-		"another of its name":    func(s *v1alpha1.EtcdBackupStore) { s.UID = "2" },
-		"one of another's space": func(s *v1alpha1.EtcdBackupStore) { s.Namespace = "other" },
+	for name, change := range map[string]func(*v1beta1.EtcdBackupStore){
+		"another spec":           func(s *v1beta1.EtcdBackupStore) { s.Generation++ },
+		"another of its name":    func(s *v1beta1.EtcdBackupStore) { s.UID = "2" },
+		"one of another's space": func(s *v1beta1.EtcdBackupStore) { s.Namespace = "other" },
 	} {
 		changed := store.DeepCopy()
 		change(changed)

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/manager"
 )
 
@@ -97,7 +97,7 @@ func start(ctx context.Context) (<-chan error, error) {
 	}
 	admin.QPS = -1
 	// Before anything uses it, because it has no lock.
-	if err := errors.Join(v1alpha1.AddToScheme(clientgoscheme.Scheme), apiv2.AddToScheme(clientgoscheme.Scheme)); err != nil {
+	if err := errors.Join(v1beta1.AddToScheme(clientgoscheme.Scheme), apiv2.AddToScheme(clientgoscheme.Scheme)); err != nil {
 		return nil, err
 	}
 	if server, err = client.New(admin, client.Options{Scheme: clientgoscheme.Scheme}); err != nil {

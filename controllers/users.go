@@ -18,7 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/cache"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
@@ -128,7 +128,7 @@ func (p *userRun) pause(times int) time.Duration {
 func (r *UsersReconciler) observe(ctx context.Context, name types.NamespacedName) (*userRun, error) {
 	p := &userRun{UsersReconciler: r, view: users.View{Now: r.now(), Secrets: map[string]*corev1.Secret{}}}
 	view := &p.view
-	var c v1alpha1.EtcdCluster
+	var c v1beta1.EtcdCluster
 	err := r.client.Get(ctx, name, &c)
 	switch {
 	case err == nil:
@@ -156,16 +156,16 @@ func (r *UsersReconciler) observe(ctx context.Context, name types.NamespacedName
 
 // objects reads the users and roles that name the cluster.
 func (r *UsersReconciler) objects(ctx context.Context, name types.NamespacedName, view *users.View) error {
-	var users v1alpha1.EtcdUserList
+	var users v1beta1.EtcdUserList
 	if err := r.client.List(ctx, &users, client.InNamespace(name.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdUsers: %w", err)
 	}
-	var roles v1alpha1.EtcdRoleList
+	var roles v1beta1.EtcdRoleList
 	if err := r.client.List(ctx, &roles, client.InNamespace(name.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdRoles: %w", err)
 	}
-	view.Users = slices.DeleteFunc(users.Items, func(u v1alpha1.EtcdUser) bool { return u.Spec.Cluster != name.Name })
-	view.Roles = slices.DeleteFunc(roles.Items, func(e v1alpha1.EtcdRole) bool { return e.Spec.Cluster != name.Name })
+	view.Users = slices.DeleteFunc(users.Items, func(u v1beta1.EtcdUser) bool { return u.Spec.Cluster != name.Name })
+	view.Roles = slices.DeleteFunc(roles.Items, func(e v1beta1.EtcdRole) bool { return e.Spec.Cluster != name.Name })
 	return nil
 }
 
@@ -180,7 +180,7 @@ func (r *UsersReconciler) secrets(ctx context.Context, view *users.View) error {
 		return nil
 	}
 	var mutex sync.Mutex
-	err = inParallel(view.Users, func(u v1alpha1.EtcdUser) error {
+	err = inParallel(view.Users, func(u v1beta1.EtcdUser) error {
 		r.remembered.Look(&u, u.Secret())
 		secret, err := r.secret(ctx, &u, u.Secret())
 		if secret != nil && metav1.IsControlledBy(secret, &u) {
@@ -198,16 +198,16 @@ func (r *UsersReconciler) secrets(ctx context.Context, view *users.View) error {
 
 // ofOperator are the Secrets by which the operator identifies itself to etcd. Before authentication is enabled a Secret that is only
 // remembered does not count, for dialling either: an authority that is gone meanwhile would lock the operator out.
-func (r *UsersReconciler) ofOperator(c *v1alpha1.EtcdCluster) []string {
+func (r *UsersReconciler) ofOperator(c *v1beta1.EtcdCluster) []string {
 	names := []string{c.ClientCA(), specs.MemberSecret(c), c.RootSecret()}
-	if c.HasAuth() && !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAuthEnabled) {
+	if c.HasAuth() && !meta.IsStatusConditionTrue(c.Status.Conditions, v1beta1.ConditionAuthEnabled) {
 		r.remembered.Forget(c.Namespace, names...)
 	}
 	return names
 }
 
 // secret reads a Secret in the namespace of a user; nil if there is none.
-func (r *UsersReconciler) secret(ctx context.Context, u *v1alpha1.EtcdUser, name string) (*corev1.Secret, error) {
+func (r *UsersReconciler) secret(ctx context.Context, u *v1beta1.EtcdUser, name string) (*corev1.Secret, error) {
 	var secret corev1.Secret
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: u.Namespace, Name: name}, &secret)
 	switch {

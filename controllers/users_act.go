@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
@@ -63,7 +63,7 @@ type target struct {
 	conditions   *[]metav1.Condition
 	condition    string // its type
 	observed     *int64 // the generation that the status is about; nil of an EtcdCluster, whose status is another's
-	user         *v1alpha1.EtcdUser
+	user         *v1beta1.EtcdUser
 	secret       *corev1.Secret
 }
 
@@ -83,7 +83,7 @@ func (p *userRun) run(ctx context.Context) error {
 		return err
 	}
 	ofAuth := do(&target{
-		Decision: p.ofAuth, object: c, read: c.DeepCopy(), conditions: &c.Status.Conditions, condition: v1alpha1.ConditionAuthEnabled,
+		Decision: p.ofAuth, object: c, read: c.DeepCopy(), conditions: &c.Status.Conditions, condition: v1beta1.ConditionAuthEnabled,
 	})
 	return errors.Join(ofAuth, err) // the first one counts, and a conflict is looked at again at once
 }
@@ -93,7 +93,7 @@ func (p *userRun) targets() (ofRoles, ofUsers []*target) {
 	for i, d := range p.ofRoles {
 		r := &p.view.Roles[i]
 		ofRoles = append(ofRoles, &target{
-			Decision: d, object: r, read: r.DeepCopy(), conditions: &r.Status.Conditions, condition: v1alpha1.ConditionReady,
+			Decision: d, object: r, read: r.DeepCopy(), conditions: &r.Status.Conditions, condition: v1beta1.ConditionReady,
 			observed: &r.Status.ObservedGeneration,
 		})
 		r.Status.Role = r.Role()
@@ -101,7 +101,7 @@ func (p *userRun) targets() (ofRoles, ofUsers []*target) {
 	for i, d := range p.ofUsers {
 		u := &p.view.Users[i]
 		ofUsers = append(ofUsers, &target{
-			Decision: d, object: u, read: u.DeepCopy(), conditions: &u.Status.Conditions, condition: v1alpha1.ConditionReady,
+			Decision: d, object: u, read: u.DeepCopy(), conditions: &u.Status.Conditions, condition: v1beta1.ConditionReady,
 			observed: &u.Status.ObservedGeneration, user: u, secret: p.view.Secrets[u.Name],
 		})
 	}
@@ -161,7 +161,7 @@ func (p *userRun) carryOut(ctx context.Context, t *target, operation users.Opera
 	case users.WriteSecret:
 		return p.writeSecret(ctx, t)
 	case users.RecordManaged:
-		p.view.Cluster.Status.Auth = &v1alpha1.AuthStatus{Managed: true}
+		p.view.Cluster.Status.Auth = &v1beta1.AuthStatus{Managed: true}
 		return p.writeStatus(ctx, t)
 	case users.AdoptUser:
 		t.user.Status.PasswordVersion = users.NoPasswordVersion(p.view.Cluster) // written with the condition
@@ -177,9 +177,9 @@ func (p *userRun) carryOut(ctx context.Context, t *target, operation users.Opera
 // patchFinalizers changes the finalizers and leaves the status as it is here: the answer has what the API server knows of it.
 func (p *userRun) patchFinalizers(ctx context.Context, t *target, change func(client.Object, string) bool) error {
 	changed, _ := t.object.DeepCopyObject().(client.Object)
-	change(changed, v1alpha1.FinalizerAccess)
+	change(changed, v1beta1.FinalizerAccess)
 	unchanged := client.MergeFromWithOptions(t.object, client.MergeFromWithOptimisticLock{})
-	if err := p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+	if err := p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1beta1.FieldOwner)); err != nil {
 		return wrapped("patch the finalizers", err)
 	}
 	t.object.SetFinalizers(changed.GetFinalizers())

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -20,7 +20,7 @@ import (
 func (r *UsersReconciler) issued(ctx context.Context, view *users.View) error {
 	view.Held.Issued, view.Certificates = map[string]*corev1.Secret{}, map[string]*unstructured.Unstructured{}
 	var mutex sync.Mutex
-	return inParallel(view.Users, func(u v1alpha1.EtcdUser) error {
+	return inParallel(view.Users, func(u v1beta1.EtcdUser) error {
 		r.remembered.Look(&u, u.IssuedSecret())
 		secret, err := r.secret(ctx, &u, u.IssuedSecret())
 		if err != nil {

@@ -18,14 +18,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 )
 
 // withPassword makes a user that logs in.
-func (w *users) withPassword(name string) *v1alpha1.EtcdUser {
-	u := &v1alpha1.EtcdUser{
-		ObjectMeta: w.named(name), Spec: v1alpha1.EtcdUserSpec{Cluster: "a", Authentication: v1alpha1.PasswordAuthentication},
+func (w *users) withPassword(name string) *v1beta1.EtcdUser {
+	u := &v1beta1.EtcdUser{
+		ObjectMeta: w.named(name), Spec: v1beta1.EtcdUserSpec{Cluster: "a", Authentication: v1beta1.PasswordAuthentication},
 	}
 	w.create(u)
 	return u
@@ -60,8 +60,8 @@ func TestFault84UsersOfTheOtherKind(t *testing.T) {
 	}
 	w.get(app)
 	w.get(job)
-	w.wantReady(app.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
-	w.wantReady(job.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
+	w.wantReady(app.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonSynced)
+	w.wantReady(job.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonSynced)
 	since := len(w.etcd.Log())
 	w.mustSettle(w.reconciler(interceptor.Funcs{}))
 	if did := w.did(since); len(did) > 0 {
@@ -117,8 +117,8 @@ func TestOneUserDoesNotKeepAuth(t *testing.T) {
 	}
 	enabled(false)
 	w.get(w.cluster)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthChanging)
-	message := meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled).Message
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled, v1beta1.ReasonAuthChanging)
+	message := meta.FindStatusCondition(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled).Message
 	if !strings.Contains(message, "late: create secret a-user-late: the quota is used up") {
 		t.Errorf("the condition says %q", message)
 	}
@@ -134,7 +134,7 @@ func TestOneUserDoesNotKeepAuth(t *testing.T) {
 	}
 	enabled(false)
 	w.get(w.cluster)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthAsSpecified)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled, v1beta1.ReasonAuthAsSpecified)
 }
 
 // TestRefusedUserAndOutdatedCluster: Kubernetes refuses the Secret of a user, and another writer was faster at the status of the cluster:
@@ -152,7 +152,7 @@ func TestRefusedUserAndOutdatedCluster(t *testing.T) {
 	through.SubResourceUpdate = func(
 		ctx context.Context, c client.Client, sub string, o client.Object, with ...client.SubResourceUpdateOption,
 	) error {
-		if _, is := o.(*v1alpha1.EtcdCluster); is && isOutdated {
+		if _, is := o.(*v1beta1.EtcdCluster); is && isOutdated {
 			return apierrors.NewConflict(resource, o.GetName(), errors.New("it has changed"))
 		}
 		return c.SubResource(sub).Update(ctx, o, with...)
@@ -176,7 +176,7 @@ func TestRefusedUserAndOutdatedCluster(t *testing.T) {
 		t.Errorf("looks again after %s at what is refused", pause)
 	}
 	w.get(w.cluster)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthChanging)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled, v1beta1.ReasonAuthChanging)
 }
 
 // TestAuthIsEnabledALookLater: a second after the last user was added, when every member knows of it, and no worker sleeps meanwhile.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/lease"
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
@@ -17,7 +17,7 @@ func TestRunsAskAgainWhoLeads(t *testing.T) {
 	p := &userRun{UsersReconciler: &UsersReconciler{now: func() time.Time { return clock }, leads: func(context.Context) error {
 		asked++
 		return holds
-	}}, view: users.View{Cluster: &v1alpha1.EtcdCluster{}}}
+	}}, view: users.View{Cluster: &v1beta1.EtcdCluster{}}}
 	for range 3 {
 		if err := p.carryOut(t.Context(), &target{}, users.RecordUnmanaged{}); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/users"
@@ -17,7 +17,7 @@ import (
 // TestSwitchWaitsAfterTheLastChange: that is the last one that etcd reported or that had an effect, also of this run.
 func TestSwitchWaitsAfterTheLastChange(t *testing.T) {
 	clock := time.Unix(1_700_000_000, 0)
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns"}}
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns"}}
 	made := map[string]*corev1.Secret{}
 	held := certs.Read(c, func(string) *corev1.Secret { return nil })
 	for _, name := range certs.Names(c) {
@@ -27,7 +27,7 @@ func TestSwitchWaitsAfterTheLastChange(t *testing.T) {
 		}
 		made[name] = secret
 	}
-	c.Spec.Auth.Enabled, c.Status.Auth = true, &v1alpha1.AuthStatus{Managed: true}
+	c.Spec.Auth.Enabled, c.Status.Auth = true, &v1beta1.AuthStatus{Managed: true}
 	root := &users.State{Users: map[string][]string{"root": {"root"}}, Roles: map[string][]etcd.Permission{"root": {}}}
 	p := &userRun{UsersReconciler: &UsersReconciler{now: func() time.Time { return clock }}, cache: &authCache{changed: clock}}
 	p.view = users.View{Cluster: c, Etcd: root, Now: clock}
@@ -75,7 +75,7 @@ func TestUsersArePaused(t *testing.T) {
 		{[]users.Decision{silent("a")}, slowestLook},
 		{[]users.Decision{silent("a")}, slowestLook},
 	} {
-		p := &userRun{view: users.View{Cluster: &v1alpha1.EtcdCluster{}}, ofUsers: look.decisions}
+		p := &userRun{view: users.View{Cluster: &v1beta1.EtcdCluster{}}, ofUsers: look.decisions}
 		if got := p.pause(l.times(p.blocked())); got < look.atLeast || got > look.atLeast*3/2 {
 			t.Errorf("%+v: looks again after %s, want %s", look.decisions, got, look.atLeast)
 		}

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
@@ -22,9 +22,9 @@ func (p *userRun) reportOn(ctx context.Context, t *target, done []string, failed
 	switch {
 	case taken:
 		p.taken.Store(true)
-		says = users.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonSecretTaken, Message: failed.Error()}
+		says = users.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonSecretTaken, Message: failed.Error()}
 	case failed != nil:
-		says = users.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAccessFailed, Message: "trying again: " + failed.Error()}
+		says = users.Condition{Status: metav1.ConditionFalse, Reason: v1beta1.ReasonAccessFailed, Message: "trying again: " + failed.Error()}
 	}
 	event := p.event(t, says, done)
 	if says.Reason != "" {
@@ -56,7 +56,7 @@ func (t *target) set(says users.Condition) {
 	}
 	t.user.Status.User = t.user.User()
 	if t.secret != nil {
-		t.user.Status.Binding = &v1alpha1.EtcdUserBinding{Name: t.user.Secret()}
+		t.user.Status.Binding = &v1beta1.EtcdUserBinding{Name: t.user.Secret()}
 		t.user.Status.Serial = certs.Serial(t.secret)
 	}
 }
@@ -71,11 +71,11 @@ func (p *userRun) writeStatus(ctx context.Context, t *target) error {
 
 func statusIn(object client.Object) any {
 	switch o := object.(type) {
-	case *v1alpha1.EtcdUser:
+	case *v1beta1.EtcdUser:
 		return o.Status
-	case *v1alpha1.EtcdRole:
+	case *v1beta1.EtcdRole:
 		return o.Status
-	case *v1alpha1.EtcdCluster:
+	case *v1beta1.EtcdCluster:
 		return o.Status
 	}
 	return nil
@@ -86,8 +86,8 @@ func statusIn(object client.Object) any {
 func (p *userRun) event(t *target, says users.Condition, done []string) (send func()) {
 	before := meta.FindStatusCondition(*t.conditions, t.condition)
 	turned := says.Reason != "" && (before == nil || before.Reason != says.Reason || before.Status != says.Status)
-	_, isCluster := t.object.(*v1alpha1.EtcdCluster)
-	wrong := says.Status != metav1.ConditionTrue && !isCluster || says.Reason == v1alpha1.ReasonAuthEnabledByHand
+	_, isCluster := t.object.(*v1beta1.EtcdCluster)
+	wrong := says.Status != metav1.ConditionTrue && !isCluster || says.Reason == v1beta1.ReasonAuthEnabledByHand
 	switch {
 	case turned && wrong:
 		return func() {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
@@ -70,7 +70,7 @@ func TestFault83NotRoot(t *testing.T) {
 			t.Errorf("did %q, and looks again after %s", w.etcd.Log(), result.RequeueAfter)
 		}
 		w.get(w.cluster)
-		w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthChanging)
+		w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled, v1beta1.ReasonAuthChanging)
 	}
 	w.turn(cluster.RotationStep{Stage: cluster.Switch})
 	w.mustSettle(operator)
@@ -78,7 +78,7 @@ func TestFault83NotRoot(t *testing.T) {
 		t.Errorf("did %q", w.etcd.Log())
 	}
 	w.get(w.cluster)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthAsSpecified)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled, v1beta1.ReasonAuthAsSpecified)
 }
 
 // TestFault83ShutOut: etcd says that the operator is not root. The condition says so, until it is.
@@ -92,10 +92,10 @@ func TestFault83ShutOut(t *testing.T) {
 		t.Errorf("looks again after %s", result.RequeueAfter)
 	}
 	w.get(w.cluster)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonOperatorNotRoot)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled, v1beta1.ReasonOperatorNotRoot)
 	w.mustSettle(next)
 	w.get(w.cluster)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthAsSpecified)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled, v1beta1.ReasonAuthAsSpecified)
 }
 
 // TestFault83LostAfterAuthByHand: an authority that is lost after a person has enabled authentication locks the operator out, too: it asks
@@ -109,5 +109,5 @@ func TestFault83LostAfterAuthByHand(t *testing.T) {
 	w.etcd.FailBefore(etcdtest.Users, rpctypes.ErrUserNotFound)
 	w.mustSettle(operator)
 	w.get(w.cluster)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonOperatorNotRoot)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled, v1beta1.ReasonOperatorNotRoot)
 }

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
 
@@ -23,7 +23,7 @@ func (p *userRun) writeSecret(ctx context.Context, t *target) error {
 	case t.secret != nil:
 		return p.changeSecret(ctx, t, made)
 	}
-	err = p.client.Create(ctx, made, client.FieldOwner(v1alpha1.FieldOwner))
+	err = p.client.Create(ctx, made, client.FieldOwner(v1beta1.FieldOwner))
 	if apierrors.IsAlreadyExists(err) {
 		return p.findSecret(ctx, t)
 	}
@@ -56,7 +56,7 @@ func (p *userRun) changeSecret(ctx context.Context, t *target, made *corev1.Secr
 	unchanged := client.MergeFromWithOptions(t.secret, client.MergeFromWithOptimisticLock{})
 	before := t.secret
 	t.secret = changed
-	if err := p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+	if err := p.client.Patch(ctx, changed, unchanged, client.FieldOwner(v1beta1.FieldOwner)); err != nil {
 		return fmt.Errorf("patch secret %s: %w", changed.Name, err)
 	}
 	t.user.Status.PasswordVersion = users.KeptVersion(p.view.Cluster, t.user.Status.PasswordVersion, before, changed)

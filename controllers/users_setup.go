@@ -15,15 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // SetupWithManager watches EtcdClusters, and what names them.
 func (r *UsersReconciler) SetupWithManager(manager ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(manager).
-		For(&v1alpha1.EtcdCluster{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: concernsContent})).
-		Watches(&v1alpha1.EtcdUser{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isTouched})).
-		Watches(&v1alpha1.EtcdRole{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isRespecified})).
+		For(&v1beta1.EtcdCluster{}, builder.WithPredicates(predicate.Funcs{UpdateFunc: concernsContent})).
+		Watches(&v1beta1.EtcdUser{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isTouched})).
+		Watches(&v1beta1.EtcdRole{}, toCluster(), builder.WithPredicates(predicate.Funcs{UpdateFunc: isRespecified})).
 		Named("users").WithOptions(options()).Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the controller of users: %w", err)
@@ -34,13 +34,13 @@ func (r *UsersReconciler) SetupWithManager(manager ctrl.Manager) error {
 // concernsContent drops the events of a cluster after which nothing else is wanted of what its etcd holds, and it does not answer
 // otherwise.
 func concernsContent(e event.UpdateEvent) bool {
-	before, was := e.ObjectOld.(*v1alpha1.EtcdCluster)
-	after, is := e.ObjectNew.(*v1alpha1.EtcdCluster)
+	before, was := e.ObjectOld.(*v1beta1.EtcdCluster)
+	after, is := e.ObjectNew.(*v1beta1.EtcdCluster)
 	if !was || !is {
 		return false
 	}
-	serves := func(c *v1alpha1.EtcdCluster) bool {
-		return meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable)
+	serves := func(c *v1beta1.EtcdCluster) bool {
+		return meta.IsStatusConditionTrue(c.Status.Conditions, v1beta1.ConditionAvailable)
 	}
 	return isTouched(e) || serves(before) != serves(after) ||
 		!equality.Semantic.DeepEqual(before.Status.Authorities, after.Status.Authorities) ||
@@ -64,9 +64,9 @@ func toCluster() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
 		name := ""
 		switch o := object.(type) {
-		case *v1alpha1.EtcdUser:
+		case *v1beta1.EtcdUser:
 			name = o.Spec.Cluster
-		case *v1alpha1.EtcdRole:
+		case *v1beta1.EtcdRole:
 			name = o.Spec.Cluster
 		}
 		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}

@@ -3,6 +3,7 @@
 package controllers_test
 
 import (
+	"bytes"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -15,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 )
 
@@ -42,9 +43,9 @@ func TestUserLives(t *testing.T) {
 		t.Errorf("looks again after %s", result.RequeueAfter)
 	}
 	w.get(w.cluster)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthAsSpecified)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled, v1beta1.ReasonAuthAsSpecified)
 	w.get(r)
-	w.wantReady(r.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
+	w.wantReady(r.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonSynced)
 	w.get(u)
 	if r.Status.ObservedGeneration != r.Generation || u.Status.ObservedGeneration != u.Generation {
 		t.Errorf("generations %d and %d were observed, want %d and %d", r.Status.ObservedGeneration, u.Status.ObservedGeneration, r.Generation,
@@ -79,10 +80,10 @@ func TestUserLives(t *testing.T) {
 }
 
 // wantBound wants what an application needs in the Secret of the user app.
-func (w *users) wantBound(u *v1alpha1.EtcdUser) {
+func (w *users) wantBound(u *v1beta1.EtcdUser) {
 	w.t.Helper()
 	w.get(u)
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
+	w.wantReady(u.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonSynced)
 	secret := w.secret(u)
 	if secret == nil || u.Status.Binding == nil || u.Status.Binding.Name != secret.Name || secret.Type != "servicebinding.io/etcd" {
 		w.t.Fatalf("the binding is %+v, and the Secret %+v", u.Status.Binding, secret)
@@ -113,8 +114,8 @@ func (w *users) wantBound(u *v1alpha1.EtcdUser) {
 func TestFault71PasswordSecret(t *testing.T) {
 	w := newUsers(t, "users-password")
 	operator := w.reconciler(interceptor.Funcs{})
-	u := &v1alpha1.EtcdUser{
-		ObjectMeta: w.named("p"), Spec: v1alpha1.EtcdUserSpec{Cluster: "a", Authentication: v1alpha1.PasswordAuthentication},
+	u := &v1beta1.EtcdUser{
+		ObjectMeta: w.named("p"), Spec: v1beta1.EtcdUserSpec{Cluster: "a", Authentication: v1beta1.PasswordAuthentication},
 	}
 	w.create(u)
 	w.mustSettle(operator)
@@ -140,9 +141,57 @@ func TestFault71PasswordSecret(t *testing.T) {
 	q := w.user("q")
 	w.mustSettle(operator)
 	w.get(q)
-	w.wantReady(q.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSecretTaken)
+	w.wantReady(q.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonSecretTaken)
 	if secret := w.secret(q); len(secret.Data) > 0 {
 		t.Error("a foreign Secret was changed")
+	}
+}
+
+// TestFault115EditedUserSecret: what is edited of a Secret is put right, also under the further names that an application has for it; a key
+// that the EtcdUser asks for no longer is removed; and a Secret of the chosen name that another has made is left alone.
+func TestFault115EditedUserSecret(t *testing.T) {
+	w := newUsers(t, "users-further")
+	operator := w.reconciler(interceptor.Funcs{})
+	u := &v1beta1.EtcdUser{ObjectMeta: w.named("agent"), Spec: v1beta1.EtcdUserSpec{
+		Cluster: "a", Authentication: v1beta1.PasswordAuthentication,
+		Secret: &v1beta1.EtcdUserSecret{Name: "cilium-etcd-secrets", Keys: []v1beta1.EtcdUserSecretKey{
+			{Key: "etcd-client.key", Value: v1beta1.ValuePrivateKey},
+			{Key: "PASSWORD", Value: v1beta1.ValuePassword},
+			{Key: "HOSTS", Value: v1beta1.ValueAddress},
+		}},
+	}}
+	w.create(u)
+	w.mustSettle(operator)
+	first := w.secret(u)
+	if first == nil || first.Name != "cilium-etcd-secrets" || !bytes.Equal(first.Data["etcd-client.key"], first.Data["tls.key"]) {
+		t.Fatalf("the Secret is %+v", first)
+	}
+	w.update(first, func() {
+		first.Data["HOSTS"], first.Data["stray"], first.Data["password"] = []byte("elsewhere"), []byte("x"), []byte("correct-horse-battery")
+	})
+	w.mustSettle(operator)
+	second := w.secret(u).Data
+	if _, stray := second["stray"]; stray || string(second["HOSTS"]) != "a-client."+w.namespace+".svc:2379" {
+		t.Errorf("the Secret has HOSTS %q, and a key that nobody asked for: %t", second["HOSTS"], stray)
+	}
+	if string(second["PASSWORD"]) != "correct-horse-battery" || w.etcd.Password("agent") != "correct-horse-battery" {
+		t.Errorf("the password that a person has chosen is %q under the other name", second["PASSWORD"])
+	}
+	w.update(u, func() { u.Spec.Secret.Keys = u.Spec.Secret.Keys[:1] })
+	w.mustSettle(operator)
+	if third := w.secret(u).Data; len(third["PASSWORD"]) > 0 || len(third["etcd-client.key"]) == 0 {
+		t.Error("a key that is not asked for any more is still there, or another one is gone")
+	}
+	w.create(&corev1.Secret{ObjectMeta: w.named("of-a-person"), Data: map[string][]byte{"mine": []byte("x")}})
+	q := &v1beta1.EtcdUser{ObjectMeta: w.named("q"), Spec: v1beta1.EtcdUserSpec{
+		Cluster: "a", Secret: &v1beta1.EtcdUserSecret{Name: "of-a-person"},
+	}}
+	w.create(q)
+	w.mustSettle(operator)
+	w.get(q)
+	w.wantReady(q.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonSecretTaken)
+	if theirs := w.secret(q).Data; len(theirs) != 1 {
+		t.Errorf("a foreign Secret was changed: %d keys", len(theirs))
 	}
 }
 
@@ -190,7 +239,7 @@ func TestFinalizersOfUsersAreRemoved(t *testing.T) {
 	if result := w.mustSettle(operator); result.RequeueAfter > time.Minute || w.isGone(u) {
 		t.Errorf("looks again after %s; the object is gone: %t", result.RequeueAfter, w.isGone(u))
 	}
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonClusterUnreachable)
+	w.wantReady(u.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonClusterUnreachable)
 	w.delete(w.cluster)
 	w.mustSettle(operator)
 	if !w.isGone(u) || !w.isGone(r) {
@@ -199,7 +248,7 @@ func TestFinalizersOfUsersAreRemoved(t *testing.T) {
 	late := w.user("late")
 	w.mustSettle(operator)
 	w.get(late)
-	w.wantReady(late.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonClusterMissing)
+	w.wantReady(late.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonClusterMissing)
 }
 
 // TestOperatorDiesWithUsers: whatever it had done, the next one finishes, and etcd has each user and role once (fault 1).
@@ -207,8 +256,8 @@ func TestOperatorDiesWithUsers(t *testing.T) {
 	dies(t, "users-dies", 10, func(t *testing.T, namespace string, dying *mortal) {
 		w := newUsers(t, namespace)
 		r, u := w.role("r", "/r/"), w.user("u", "r")
-		p := &v1alpha1.EtcdUser{
-			ObjectMeta: w.named("p"), Spec: v1alpha1.EtcdUserSpec{Cluster: "a", Authentication: v1alpha1.PasswordAuthentication},
+		p := &v1beta1.EtcdUser{
+			ObjectMeta: w.named("p"), Spec: v1beta1.EtcdUserSpec{Cluster: "a", Authentication: v1beta1.PasswordAuthentication},
 		}
 		w.create(p)
 		w.update(w.cluster, func() { w.cluster.Spec.Auth.Enabled = true })
@@ -241,7 +290,7 @@ func TestFault72AuthEnabledByHand(t *testing.T) {
 	since := len(w.etcd.Log())
 	w.mustSettle(operator)
 	w.get(w.cluster)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthEnabledByHand)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled, v1beta1.ReasonAuthEnabledByHand)
 	if event := <-w.events.Events; !strings.Contains(event, "set spec.auth.enabled to true") {
 		t.Errorf("the event says %q", event)
 	}
@@ -253,7 +302,7 @@ func TestFault72AuthEnabledByHand(t *testing.T) {
 		t.Errorf("did %q", got)
 	}
 	w.get(w.cluster)
-	w.wantReady(w.cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthAsSpecified)
+	w.wantReady(w.cluster.Status.Conditions, v1beta1.ConditionAuthEnabled, v1beta1.ReasonAuthAsSpecified)
 }
 
 // TestEtcdRefusesAUser: what etcd answers is in the condition, authentication waits, and it is tried again.
@@ -267,13 +316,13 @@ func TestEtcdRefusesAUser(t *testing.T) {
 		t.Error("no error")
 	}
 	w.get(u)
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonAccessFailed)
+	w.wantReady(u.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonAccessFailed)
 	if log := w.etcd.Log(); len(log) > 0 {
 		t.Errorf("did %q", log)
 	}
 	w.mustSettle(operator)
 	w.get(u)
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonSynced)
+	w.wantReady(u.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonSynced)
 	if !slices.Contains(w.etcd.Log(), "enable authentication") {
 		t.Error("authentication is not enabled")
 	}
@@ -289,7 +338,7 @@ func TestMemberOfAnotherClusterIsNotAsked(t *testing.T) {
 	u := w.user("u")
 	w.mustSettle(w.reconciler(interceptor.Funcs{}))
 	w.get(u)
-	w.wantReady(u.Status.Conditions, v1alpha1.ConditionReady, v1alpha1.ReasonClusterUnreachable)
+	w.wantReady(u.Status.Conditions, v1beta1.ConditionReady, v1beta1.ReasonClusterUnreachable)
 	if log := w.etcd.Log(); len(log) > 0 {
 		t.Errorf("did %q", log)
 	}

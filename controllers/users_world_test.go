@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -32,19 +32,19 @@ import (
 type users struct {
 	t         *testing.T
 	namespace string
-	cluster   *v1alpha1.EtcdCluster
+	cluster   *v1beta1.EtcdCluster
 	etcd      *etcdtest.Cluster
 	events    *events.FakeRecorder
 }
 
 func newUsers(t *testing.T, namespace string) *users {
-	return newEtcd(t, namespace, v1alpha1.EtcdClusterSpec{})
+	return newEtcd(t, namespace, v1beta1.EtcdClusterSpec{})
 }
 
-func newEtcd(t *testing.T, namespace string, spec v1alpha1.EtcdClusterSpec) *users {
+func newEtcd(t *testing.T, namespace string, spec v1beta1.EtcdClusterSpec) *users {
 	w := &users{t: t, namespace: namespace, etcd: etcdtest.New("a-0"), events: events.NewFakeRecorder(1000)}
 	w.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-	w.cluster = &v1alpha1.EtcdCluster{ObjectMeta: w.named("a"), Spec: spec}
+	w.cluster = &v1beta1.EtcdCluster{ObjectMeta: w.named("a"), Spec: spec}
 	w.create(w.cluster)
 	w.cluster.Status.ClusterID = "c1"
 	w.write(w.cluster)
@@ -111,22 +111,22 @@ func (w *users) isGone(object client.Object) bool {
 	return apierrors.IsNotFound(server.Get(w.t.Context(), client.ObjectKeyFromObject(object), object))
 }
 
-func (w *users) user(name string, roles ...string) *v1alpha1.EtcdUser {
-	u := &v1alpha1.EtcdUser{ObjectMeta: w.named(name), Spec: v1alpha1.EtcdUserSpec{Cluster: "a", Roles: roles}}
+func (w *users) user(name string, roles ...string) *v1beta1.EtcdUser {
+	u := &v1beta1.EtcdUser{ObjectMeta: w.named(name), Spec: v1beta1.EtcdUserSpec{Cluster: "a", Roles: roles}}
 	w.create(u)
 	return u
 }
 
-func (w *users) role(name, prefix string) *v1alpha1.EtcdRole {
-	r := &v1alpha1.EtcdRole{ObjectMeta: w.named(name), Spec: v1alpha1.EtcdRoleSpec{
-		Cluster: "a", Permissions: []v1alpha1.EtcdPermission{{Access: v1alpha1.ReadAccess, Prefix: &prefix}},
+func (w *users) role(name, prefix string) *v1beta1.EtcdRole {
+	r := &v1beta1.EtcdRole{ObjectMeta: w.named(name), Spec: v1beta1.EtcdRoleSpec{
+		Cluster: "a", Permissions: []v1beta1.EtcdPermission{{Access: v1beta1.ReadAccess, Prefix: &prefix}},
 	}}
 	w.create(r)
 	return r
 }
 
 // secret is that of a user; nil if there is none.
-func (w *users) secret(u *v1alpha1.EtcdUser) *corev1.Secret {
+func (w *users) secret(u *v1beta1.EtcdUser) *corev1.Secret {
 	w.t.Helper()
 	var secret corev1.Secret
 	err := server.Get(w.t.Context(), client.ObjectKey{Namespace: w.namespace, Name: u.Secret()}, &secret)
@@ -140,7 +140,7 @@ func (w *users) secret(u *v1alpha1.EtcdUser) *corev1.Secret {
 }
 
 // Member makes the world a dialer.
-func (w *users) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
+func (w *users) Member(_ context.Context, _ *v1beta1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
 	if m.Pod.Address != "10.0.0.1" || m.Pod.UID == "" {
 		return nil, errors.New("no member is there")
 	}
@@ -148,10 +148,10 @@ func (w *users) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Mem
 }
 
 // Keep has nothing to keep.
-func (w *users) Keep(context.Context, *v1alpha1.EtcdCluster, []cluster.Member) {}
+func (w *users) Keep(context.Context, *v1beta1.EtcdCluster, []cluster.Member) {}
 
 // Probe sees nothing: no authority is rotated.
-func (w *users) Probe(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe {
+func (w *users) Probe(_ context.Context, _ *v1beta1.EtcdCluster, m cluster.Member) certs.TLSProbe {
 	return certs.TLSProbe{Member: m.Name}
 }
 
@@ -212,6 +212,6 @@ func (w *users) enableByHand() {
 }
 
 // Source is for adoptions, of which there are none here.
-func (w *users) Source(context.Context, *v1alpha1.EtcdCluster, string) (etcd.Client, error) {
+func (w *users) Source(context.Context, *v1beta1.EtcdCluster, string) (etcd.Client, error) {
 	return nil, errors.New("no running cluster is adopted here")
 }

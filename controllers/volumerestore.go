@@ -17,8 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
+	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
@@ -40,8 +41,10 @@ type VolumeRestoreReconciler struct {
 
 	// installation is the Lease of this one: the reconciler of clusters writes down which installation manages each.
 	installation string
+	images       specs.Images
 	limits       limits.Limits
 	now          func() time.Time
+	targets      targetFinder
 }
 
 // volumesLook is all that one look at a cluster whose volumes are filled has seen.
@@ -72,7 +75,7 @@ func (r *VolumeRestoreReconciler) again(look volumesLook, step restore.VolumesSt
 		return immediately
 	case !wait.Until.IsZero():
 		return until(wait.Until, look.Now)
-	case len(look.Jobs) > 0:
+	case len(look.Jobs) > 0 || look.Search.Exists:
 		return progressEvery
 	default:
 		return volumesEvery
@@ -80,15 +83,15 @@ func (r *VolumeRestoreReconciler) again(look volumesLook, step restore.VolumesSt
 }
 
 // isOver says whether there is nothing to restore, or no longer.
-func isOver(c *v1alpha1.EtcdCluster) bool {
+func isOver(c *v1beta1.EtcdCluster) bool {
 	s := c.Status.Restore
 	return facts.IsLeftAlone(c) || s == nil && !restore.IsWanted(c) || s != nil && s.CompletedAt != nil
 }
 
 // isOurs says whether this installation manages the cluster, and has written down that volumes are being filled: an operator
 // that knows nothing of restores leaves the cluster alone from then on. If not, a change of the status comes.
-func (r *VolumeRestoreReconciler) isOurs(c *v1alpha1.EtcdCluster) bool {
-	recorded := c.Status.Format >= v1alpha1.FormatRestoring || c.Status.Bootstrap != nil || c.Status.ClusterID != ""
+func (r *VolumeRestoreReconciler) isOurs(c *v1beta1.EtcdCluster) bool {
+	recorded := c.Status.Format >= v1beta1.FormatRestoring || c.Status.Bootstrap != nil || c.Status.ClusterID != ""
 	return recorded && c.Status.Operator == r.installation
 }
 
@@ -98,14 +101,14 @@ func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, ste
 	switch s := step.(type) {
 	case restore.CreateVolumes:
 		for _, member := range s.Members {
-			err := r.client.Create(ctx, restore.NewVolume(c, member), client.FieldOwner(v1alpha1.FieldOwner))
+			err := r.client.Create(ctx, restore.NewVolume(c, member), client.FieldOwner(v1beta1.FieldOwner))
 			if err != nil && !apierrors.IsAlreadyExists(err) {
 				return fmt.Errorf("create volume %s: %w", member, err)
 			}
 		}
 	case restore.CreateJobs:
 		for _, member := range s.Members {
-			job := jobs.Restore(c, look.Store, member, r.order(look.VolumesView, member), look.image)
+			job := r.job(look, member)
 			claim := look.Claims[member]
 			if err := r.tasks.Create(ctx, jobs.MadeFor(job, string(claim.UID))); err != nil {
 				return err
@@ -115,6 +118,10 @@ func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, ste
 		return r.mark(ctx, look.Claims[s.Member], s.ClusterID)
 	case restore.DeleteJob:
 		return r.tasks.Remove(ctx, c.Namespace, jobs.RestoreName(s.Member), s.UID)
+	case restore.FindTarget:
+		return r.targets.create(ctx, c, clusterKind, c, look.Store, s, look.image)
+	case restore.DropSearch:
+		return r.targets.drop(ctx, c, clusterKind, s)
 	case restore.VolumesRecord, restore.VolumesWait, restore.VolumesDone:
 	}
 	return nil
@@ -134,12 +141,13 @@ func (r *VolumeRestoreReconciler) report(ctx context.Context, look volumesLook, 
 		r.events.Eventf(look.Cluster, nil, corev1.EventTypeNormal, s.Event, "Restore", "%s", s.What)
 	case restore.VolumesWait:
 		return r.write(ctx, look.Cluster, s.Status)
-	case restore.CreateVolumes, restore.CreateJobs, restore.MarkVolume, restore.DeleteJob, restore.VolumesDone:
+	case restore.CreateVolumes, restore.CreateJobs, restore.MarkVolume, restore.DeleteJob, restore.FindTarget, restore.DropSearch,
+		restore.VolumesDone:
 	}
 	return failed
 }
 
-func (r *VolumeRestoreReconciler) write(ctx context.Context, c *v1alpha1.EtcdCluster, status v1alpha1.RestoreStatus) error {
+func (r *VolumeRestoreReconciler) write(ctx context.Context, c *v1beta1.EtcdCluster, status v1beta1.RestoreStatus) error {
 	if c.Status.Restore != nil && equality.Semantic.DeepEqual(*c.Status.Restore, status) {
 		return nil
 	}
@@ -147,12 +155,31 @@ func (r *VolumeRestoreReconciler) write(ctx context.Context, c *v1alpha1.EtcdClu
 	return reportStatus(ctx, r.client, c)
 }
 
+// job is what fills the volume of a member.
+func (r *VolumeRestoreReconciler) job(look volumesLook, member string) *batchv1.Job {
+	c, order := look.Cluster, r.order(look.VolumesView, member)
+	if c.Status.Restore.VolumeSnapshot == nil {
+		return jobs.Restore(c, look.Store, member, order, look.image)
+	}
+	order.Restore.Stopped = true
+	rescue := jobspec.Order{
+		Verb: jobspec.Rescue, Operator: r.version, Rescue: &jobspec.RescueOrder{DataDirectory: specs.DataDirectory, InPlace: true},
+	}
+	image := backup.JobBuilder{Images: r.images, Limits: r.limits}.EtcdImage(c.Status.Restore.Version, c)
+	return jobs.RestoreSnapshot(c, member, rescue, order, image, look.image)
+}
+
 func (r *VolumeRestoreReconciler) order(view restore.VolumesView, member string) jobspec.Order {
 	c, s := view.Cluster, view.Cluster.Status.Restore
+	var store v1beta1.EtcdBackupStoreSpec
+	if view.Store != nil {
+		store = view.Store.Spec
+	}
 	return jobspec.Order{
-		Verb: jobspec.Restore, Operator: r.version, Store: view.Store.Spec,
+		Verb: jobspec.Restore, Operator: r.version, Store: store,
 		Restore: &jobspec.RestoreOrder{
-			Path: s.Path, ManifestSHA256: s.ManifestSHA256, Verified: s.Verified, Identities: s.Decryption != "",
+			Target: restore.TargetOf(s),
+			Path:   s.Path, ManifestSHA256: s.ManifestSHA256, Verified: s.Verified, Identities: s.Decryption != "",
 			DataDirectory: specs.DataDirectory, Member: member, InitialCluster: peers(c), Token: restore.Token(c), Minor: version.MinorOf(s.Version),
 			Bump: cmp.Or(s.Bump, datadir.Bump(s.Revision, 0)), // never without: revisions would come again
 		},
@@ -162,24 +189,24 @@ func (r *VolumeRestoreReconciler) order(view restore.VolumesView, member string)
 // mark writes on a volume whose data it has. The cluster adopts it by that, and a second Job never fills it again.
 func (r *VolumeRestoreReconciler) mark(ctx context.Context, claim corev1.PersistentVolumeClaim, id string) error {
 	before := client.MergeFromWithOptions(claim.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationClusterID, id)
-	return wrapped("mark volume "+claim.Name, r.client.Patch(ctx, &claim, before, client.FieldOwner(v1alpha1.FieldOwner)))
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationClusterID, id)
+	return wrapped("mark volume "+claim.Name, r.client.Patch(ctx, &claim, before, client.FieldOwner(v1beta1.FieldOwner)))
 }
 
 // SetupWithManager watches EtcdClusters, the Jobs that fill their volumes, the backups that they may wait for, and the EtcdRestores that
 // may be deleted.
 func (r *VolumeRestoreReconciler) SetupWithManager(manager ctrl.Manager) error {
 	owners, done := jobclient.OwnersWhenDone(r.client, "EtcdCluster")
-	return ctrl.NewControllerManagedBy(manager).For(&v1alpha1.EtcdCluster{}).Owns(&batchv1.Job{}).
+	return ctrl.NewControllerManagedBy(manager).For(&v1beta1.EtcdCluster{}).Owns(&batchv1.Job{}).
 		Watches(&corev1.Pod{}, owners, done).
-		Watches(&v1alpha1.EtcdBackup{}, r.waiting()).
-		Watches(&v1alpha1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(asked)).
+		Watches(&v1beta1.EtcdBackup{}, r.waiting()).
+		Watches(&v1beta1.EtcdRestore{}, handler.EnqueueRequestsFromMapFunc(asked)).
 		Named("restore").WithOptions(options()).Complete(r)
 }
 
 // asked finds the cluster of an EtcdRestore.
 func asked(_ context.Context, object client.Object) []reconcile.Request {
-	er, is := object.(*v1alpha1.EtcdRestore)
+	er, is := object.(*v1beta1.EtcdRestore)
 	if !is {
 		return nil
 	}
@@ -189,7 +216,7 @@ func asked(_ context.Context, object client.Object) []reconcile.Request {
 // waiting finds the clusters that wait for a backup.
 func (r *VolumeRestoreReconciler) waiting() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
-		var all v1alpha1.EtcdClusterList
+		var all v1beta1.EtcdClusterList
 		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
 			return nil
 		}

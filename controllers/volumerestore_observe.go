@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
@@ -23,7 +23,7 @@ import (
 
 // observe reads from the API server what a restore depends on.
 func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.NamespacedName) (volumesLook, error) {
-	var c v1alpha1.EtcdCluster
+	var c v1beta1.EtcdCluster
 	err := r.client.Get(ctx, key, &c)
 	if err == nil && !isOver(&c) {
 		err = r.tasks.Live.Get(ctx, key, &c)
@@ -40,14 +40,16 @@ func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.Namespa
 	}}
 	look.image, look.NoImage = r.image.Get(ctx)
 	view := &look.VolumesView
-	if err := errors.Join(r.claims(ctx, view), r.pods(ctx, view), r.store(ctx, view)); err != nil {
-		return look, err
-	}
 	if c.Status.Restore == nil || c.Status.Restore.Path == "" {
-		var all v1alpha1.EtcdBackupList
-		err := r.client.List(ctx, &all, client.InNamespace(c.Namespace))
+		var all v1beta1.EtcdBackupList
+		if err := r.client.List(ctx, &all, client.InNamespace(c.Namespace)); err != nil {
+			return look, fmt.Errorf("list EtcdBackups: %w", err)
+		}
 		view.Backups = all.Items
-		return look, wrapped("list EtcdBackups", err)
+	}
+	err = errors.Join(r.claims(ctx, view), r.pods(ctx, view), r.store(ctx, view), r.search(ctx, view))
+	if err != nil || c.Status.Restore == nil || c.Status.Restore.Path == "" {
+		return look, err
 	}
 	view.ClusterID, err = clusterID(&c)
 	return look, errors.Join(err, r.request(ctx, view), r.secret(ctx, view), r.jobs(ctx, view))
@@ -88,11 +90,14 @@ func (r *VolumeRestoreReconciler) store(ctx context.Context, view *restore.Volum
 		name = c.Status.Restore.Store
 	case restore.IsWanted(c):
 		name = c.Spec.Bootstrap.Restore.Store
+		if name == "" && c.Spec.Bootstrap.Restore.Target != nil {
+			name = storeOf(view.Backups, c.Spec.Bootstrap.Restore.Backup)
+		}
 	}
 	if name == "" {
 		return nil
 	}
-	var store v1alpha1.EtcdBackupStore
+	var store v1beta1.EtcdBackupStore
 	err := r.client.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: name}, &store)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -108,7 +113,7 @@ func (r *VolumeRestoreReconciler) request(ctx context.Context, view *restore.Vol
 	if s.Request == "" || s.Undo || s.RestoredAt != nil {
 		return nil
 	}
-	var er v1alpha1.EtcdRestore
+	var er v1beta1.EtcdRestore
 	err := r.tasks.Live.Get(ctx, client.ObjectKey{Namespace: view.Cluster.Namespace, Name: s.Request}, &er)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -152,7 +157,7 @@ func (r *VolumeRestoreReconciler) jobs(ctx context.Context, view *restore.Volume
 }
 
 // clusterID follows from the first members and the token.
-func clusterID(c *v1alpha1.EtcdCluster) (string, error) {
+func clusterID(c *v1beta1.EtcdCluster) (string, error) {
 	id, err := datadir.ClusterID(peers(c), restore.Token(c))
 	if err != nil {
 		return "", fmt.Errorf("derive the cluster's ID: %w", err)
@@ -160,7 +165,7 @@ func clusterID(c *v1alpha1.EtcdCluster) (string, error) {
 	return strconv.FormatUint(id, 16), nil
 }
 
-func peers(c *v1alpha1.EtcdCluster) map[string]string {
+func peers(c *v1beta1.EtcdCluster) map[string]string {
 	urls := map[string]string{}
 	for _, member := range c.Status.Restore.Members {
 		urls[member] = specs.PeerURL(c, member)

@@ -61,9 +61,9 @@ fi
 say "Make an etcd cluster of three members"
 kubectl create namespace "$namespace" --dry-run=client -o yaml | kubectl apply -f - >/dev/null
 kubectl label namespace "$namespace" pod-security.kubernetes.io/enforce=restricted --overwrite >/dev/null
-sed 's/^/    /' config/samples/etcd-operator.dev_v1alpha1_etcdcluster.yaml
+sed 's/^/    /' config/samples/etcd-operator.dev_v1beta1_etcdcluster.yaml
 created=$(date +%s%N)
-k apply -f config/samples/etcd-operator.dev_v1alpha1_etcdcluster.yaml
+k apply -f config/samples/etcd-operator.dev_v1beta1_etcdcluster.yaml
 k wait --for=condition=Available "etcdcluster/$name" --timeout=180s
 available=$((($(date +%s%N) - created) / 1000000))
 wait_for "three healthy members" 60 healthy

@@ -13,6 +13,7 @@ if [ "$(realpath "${KUBECONFIG:-}" 2>/dev/null)" != "$PWD/.devcluster/kubeconfig
 fi
 echo "the operator was installed by Operator Lifecycle Manager: that installation goes, clusters stay"
 kubectl -n $namespace delete subscriptions.operators.coreos.com,clusterserviceversions --all
-# They belong to the CSV, and Kubernetes takes them away when it finds the time.
+# They belong to the CSV, and Kubernetes takes them away when it finds the time: what is applied before that goes, too.
 kubectl -n $namespace wait --for=delete --timeout=60s deployment/etcd-operator-controller-manager \
-  serviceaccount/etcd-operator-controller-manager
+  serviceaccount/etcd-operator-controller-manager service/etcd-operator-controller-manager-metrics-service \
+  poddisruptionbudget/etcd-operator-controller-manager

@@ -5,7 +5,7 @@
 # REGISTRY, such as registry.example or mirror.example/apps, is where the images will be: manifests, bundle and catalog name them
 # there, by digest. Ours need not be there yet, their digests are known; those of etcd are asked for.
 #
-# PLUGIN_PLATFORMS are those that the plugin for kubectl is made for. PLUGIN_URL, such as https://downloads.example/v0.8.0, is where its
+# PLUGIN_PLATFORMS are those that the plugin for kubectl is made for. PLUGIN_URL, such as https://downloads.example/v0.9.0, is where its
 # archives will be: a manifest for krew names them there, and without PLUGIN_URL there is none.
 set -euo pipefail
 cd "$(dirname "$0")/.."

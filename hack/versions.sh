@@ -3,7 +3,7 @@
 # and the tools that know Kubernetes. Go then compiles each package once for all of them. usage: hack/versions.sh check|align
 #
 # align raises each to the newest version that one of them needs. Programs with versions of their own are elsewhere: etcd, older
-# Kubernetes, OLM v1.
+# Kubernetes, OLM v1, and Helm 4, which wants newer ones than all others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folders=(. hack/components/{cluster,containerd,scorecard} hack/devcluster hack/packaging hack/tools/{controller-gen,crd-ref-docs,helm,operator-sdk} test/packaging)

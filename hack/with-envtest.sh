@@ -13,4 +13,6 @@ if [ -z "${KUBEBUILDER_ASSETS:-}" ]; then
   export KUBEBUILDER_ASSETS=$assets
 fi
 echo "KUBEBUILDER_ASSETS=$KUBEBUILDER_ASSETS"
+# An API server starts within seconds, but not while others compile: 20 s, which envtest allows, are too few then.
+export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=${KUBEBUILDER_CONTROLPLANE_START_TIMEOUT:-2m}
 exec "$@"

@@ -13,21 +13,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // Options keep in memory only what the operator made, and of that only what
 // it reads.
 func Options(namespaces []string) cache.Options {
-	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{specs.ManagedByLabel: v1alpha1.FieldOwner})}
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{specs.ManagedByLabel: v1beta1.FieldOwner})}
 	chosen := cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Pod{}: ours, &corev1.PersistentVolumeClaim{}: ours, &corev1.Service{}: ours,
 			&policyv1.PodDisruptionBudget{}: ours, &networkingv1.NetworkPolicy{}: ours, &batchv1.Job{}: ours,
-			&corev1.Node{}:          {Transform: leanNode},
-			&v1alpha1.EtcdCluster{}: {Transform: withKind},
+			&corev1.Node{}:         {Transform: leanNode},
+			&v1beta1.EtcdCluster{}: {Transform: withKind},
 		},
 	}
 	for _, namespace := range namespaces {
@@ -42,9 +42,9 @@ func Options(namespaces []string) cache.Options {
 // withKind writes down what kind an EtcdCluster is: Kubernetes does not say it of each in a
 // list, and a metric names it.
 func withKind(object any) (any, error) {
-	if c, is := object.(*v1alpha1.EtcdCluster); is {
+	if c, is := object.(*v1beta1.EtcdCluster); is {
 		c.ManagedFields = nil
-		c.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("EtcdCluster"))
+		c.SetGroupVersionKind(v1beta1.GroupVersion.WithKind("EtcdCluster"))
 	}
 	return object, nil
 }

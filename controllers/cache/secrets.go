@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // secretsAreRemembered is how long at most it takes to notice that a Secret of an idle owner was deleted or changed. Ten idle
@@ -82,7 +82,7 @@ func wants(owner client.Object) string {
 	text := fmt.Sprint(owner.GetGeneration(), owner.GetDeletionTimestamp())
 	all := owner.GetAnnotations()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if strings.HasPrefix(name, v1alpha1.GroupVersion.Group+"/") {
+		if strings.HasPrefix(name, v1beta1.GroupVersion.Group+"/") {
 			text += fmt.Sprintf(" %s=%q", name, all[name])
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // secretScene is an API server with Secrets, whose reads are counted, and an operator that remembers them.
@@ -27,13 +27,13 @@ type secretScene struct {
 	asked  SecretClient
 	memory *Secrets
 	at     time.Time
-	owner  *v1alpha1.EtcdCluster
+	owner  *v1beta1.EtcdCluster
 }
 
 func newSecretScene(t *testing.T) *secretScene {
 	t.Helper()
 	s := &secretScene{t: t, at: time.Unix(1e9, 0)}
-	s.owner = &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1", ResourceVersion: "1"}}
+	s.owner = &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1", ResourceVersion: "1"}}
 	s.server = fake.NewClientBuilder().WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
 			s.reads.Add(1)
@@ -92,7 +92,7 @@ func TestSecretsAreReadAgain(t *testing.T) {
 		"an owner at rest":                func(*secretScene) bool { return false },
 		"an owner whose spec has changed": func(s *secretScene) bool { s.owner.Generation = 2; return true },
 		"an owner whose annotation asks": func(s *secretScene) bool {
-			s.owner.Annotations = map[string]string{v1alpha1.AnnotationCheck: "now"}
+			s.owner.Annotations = map[string]string{v1beta1.AnnotationCheck: "now"}
 			return true
 		},
 		"fault 10: an owner that another controller labels": func(s *secretScene) bool {

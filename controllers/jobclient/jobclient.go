@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 )
 
@@ -62,12 +62,12 @@ func (t *Client) Create(ctx context.Context, job *batchv1.Job) error {
 	if err := t.Leading(ctx); err != nil {
 		return err
 	}
-	if job.Spec.Template.Spec.ServiceAccountName == v1alpha1.BackupServiceAccount {
+	if job.Spec.Template.Spec.ServiceAccountName == v1beta1.BackupServiceAccount {
 		if err := t.ensureAccount(ctx, job.Namespace); err != nil {
 			return err
 		}
 	}
-	err := t.Client.Create(ctx, job, client.FieldOwner(v1alpha1.FieldOwner))
+	err := t.Client.Create(ctx, job, client.FieldOwner(v1beta1.FieldOwner))
 	if !apierrors.IsAlreadyExists(err) {
 		return wrapped("create Job "+job.Name, err)
 	}
@@ -94,7 +94,7 @@ func (t *Client) ensureAccount(ctx context.Context, namespace string) error {
 		return wrapped("get ServiceAccount", err)
 	}
 	// No watch shows ServiceAccounts: a read would wait for this one.
-	err = t.Client.Create(ctx, account, client.FieldOwner(v1alpha1.FieldOwner), client.DisableReadYourWritesConsistency)
+	err = t.Client.Create(ctx, account, client.FieldOwner(v1beta1.FieldOwner), client.DisableReadYourWritesConsistency)
 	if apierrors.IsAlreadyExists(err) {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
 )
 
@@ -19,7 +19,7 @@ import (
 
 // Sources looks up what the spec of a store names, each by its name: a cache has only what the operator has made, and a watch would
 // need the right to read everything. Of a Secret the names of its keys are kept, and its version.
-func (t *Client) Sources(ctx context.Context, store *v1alpha1.EtcdBackupStore) ([]stores.Source, error) {
+func (t *Client) Sources(ctx context.Context, store *v1beta1.EtcdBackupStore) ([]stores.Source, error) {
 	all := stores.SourcesOf(store.Spec)
 	for i := range all {
 		if err := t.source(ctx, store.Namespace, &all[i]); err != nil {

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
@@ -48,6 +48,9 @@ func (t *Client) output(ctx context.Context, job *batchv1.Job) (jobs.Output, err
 			o.Trouble = "its Pod is gone, and its log with it"
 		}
 		return o, err
+	}
+	if pod.DeletionTimestamp != nil {
+		o.Due = pod.DeletionTimestamp.Time // with the time that it has to end
 	}
 	if at, done := doneAt(pod); done && !o.Ended {
 		o.Ended, o.EndedAt = true, at
@@ -150,7 +153,7 @@ func OwnersWhenDone(reader client.Reader, kind string) (handler.EventHandler, bu
 	}
 	done := predicate.NewPredicateFuncs(func(object client.Object) bool {
 		pod, is := object.(*corev1.Pod)
-		if !is || pod.Labels[v1alpha1.LabelTask] == "" {
+		if !is || pod.Labels[v1beta1.LabelTask] == "" {
 			return false
 		}
 		_, done := doneAt(pod)

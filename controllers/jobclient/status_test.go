@@ -45,6 +45,21 @@ func TestPodIsDoneBeforeItsJobSaysSo(t *testing.T) {
 	}
 }
 
+// TestPodThatIsBeingDeletedHasATimeToEnd: after that its node does not answer.
+func TestPodThatIsBeingDeletedHasATimeToEnd(t *testing.T) {
+	due := metav1.NewTime(time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC))
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "j", UID: "j-uid"}}
+	for _, deleted := range []*metav1.Time{nil, &due} {
+		pod := podOfJob(job, []corev1.ContainerState{{Running: &corev1.ContainerStateRunning{}}})
+		pod.DeletionTimestamp, pod.Finalizers = deleted, []string{batchv1.JobTrackingFinalizer}
+		tasks := &Client{Client: fake.NewClientBuilder().WithObjects(pod).Build(), Logs: oneLine}
+		got, err := tasks.output(t.Context(), job)
+		if err != nil || got.Ended || got.Due.IsZero() != (deleted == nil) || deleted != nil && !got.Due.Equal(due.Time) {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+}
+
 // podOfJob has containers in these states, and an etcd beside them that never ends by itself.
 func podOfJob(job *batchv1.Job, states []corev1.ContainerState) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers"
 	"github.com/etcd-operator/etcd-operator/controllers/cache"
 	"github.com/etcd-operator/etcd-operator/controllers/clock"
@@ -31,6 +31,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/controllers/lease"
 	"github.com/etcd-operator/etcd-operator/controllers/metrics"
 	"github.com/etcd-operator/etcd-operator/controllers/rights"
+	"github.com/etcd-operator/etcd-operator/controllers/stored"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -152,7 +153,7 @@ func (m *Manager) installation() string {
 
 func managerOptions(chosen Options) (ctrl.Options, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return ctrl.Options{}, fmt.Errorf("build the scheme: %w", err)
 		}
@@ -192,6 +193,9 @@ func (m *Manager) addControllers(ctx context.Context) error {
 		return err
 	}
 	shared.NoNodes = !sees.Nodes
+	if err := m.addMigration(); err != nil {
+		return err
+	}
 	if m.chosen.MonitorLabels != nil {
 		self := &selfMonitor{m.GetClient(), m.chosen.PodNamespace, m.chosen.MonitorLabels, m.GetLogger()}
 		if err := m.Add(self); err != nil {
@@ -199,6 +203,22 @@ func (m *Manager) addControllers(ctx context.Context) error {
 		}
 	}
 	return shared.AddTo(m.Manager)
+}
+
+// addMigration has objects stored in one version, if the operator sees those of all namespaces.
+func (m *Manager) addMigration() error {
+	if len(m.chosen.Namespaces) > 0 {
+		return nil
+	}
+	live, err := client.New(m.config, client.Options{Scheme: m.GetScheme()})
+	if err != nil {
+		return fmt.Errorf("make a client without a cache: %w", err)
+	}
+	migration := &stored.Migration{Client: live, Log: m.GetLogger().WithName("stored"), Settle: stored.Settle}
+	if err := m.Add(migration); err != nil {
+		return fmt.Errorf("add the migration of stored objects: %w", err)
+	}
+	return nil
 }
 
 // shared is what its reconcilers share.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/monitoring"
 )
@@ -46,7 +46,7 @@ func (s *selfMonitor) Start(ctx context.Context) error {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		now := ""
 		for _, object := range selfMonitors(s.namespace, s.labels) {
-			err := s.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(v1alpha1.FieldOwner),
+			err := s.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(v1beta1.FieldOwner),
 				client.ForceOwnership, client.DisableReadYourWritesConsistency)
 			if err != nil {
 				now += fmt.Sprintf("apply %s %s: %v; ", object.GetKind(), object.GetName(), err)
@@ -68,13 +68,13 @@ func selfMonitors(namespace string, extra map[string]string) []*unstructured.Uns
 		object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 		object.SetGroupVersionKind(specs.PodMonitorKind.GroupVersion().WithKind(kind))
 		object.SetNamespace(namespace)
-		object.SetName(v1alpha1.FieldOwner)
+		object.SetName(v1beta1.FieldOwner)
 		object.SetLabels(labels.Merge(extra, map[string]string{
-			"app.kubernetes.io/name": v1alpha1.FieldOwner, specs.ManagedByLabel: v1alpha1.FieldOwner,
+			"app.kubernetes.io/name": v1beta1.FieldOwner, specs.ManagedByLabel: v1beta1.FieldOwner,
 		}))
 		return object
 	}
-	selected := map[string]any{"app.kubernetes.io/name": v1alpha1.FieldOwner, "control-plane": "controller-manager"}
+	selected := map[string]any{"app.kubernetes.io/name": v1beta1.FieldOwner, "control-plane": "controller-manager"}
 	return []*unstructured.Unstructured{
 		made("ServiceMonitor", map[string]any{
 			"selector": map[string]any{"matchLabels": selected},

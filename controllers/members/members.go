@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -34,7 +34,7 @@ type Finder struct {
 // FirstToAnswer is the first member that answers the question, of those whose Pods run, and its answer; nil if none runs. A question is one
 // that a quorum has to answer: it ends with the first voter.
 func FirstToAnswer[T any](
-	ctx context.Context, f Finder, c *v1alpha1.EtcdCluster, ask func(etcd.Client, context.Context) (T, error),
+	ctx context.Context, f Finder, c *v1beta1.EtcdCluster, ask func(etcd.Client, context.Context) (T, error),
 ) (etcd.Client, T, error) {
 	var none T
 	var pods corev1.PodList
@@ -63,8 +63,20 @@ func FirstToAnswer[T any](
 	return nil, none, failed
 }
 
+// Named is the member with that name, if its Pod runs.
+func (f Finder) Named(ctx context.Context, c *v1beta1.EtcdCluster, name string) (etcd.Client, error) {
+	var pod corev1.Pod
+	if err := f.Client.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod); err != nil {
+		return nil, fmt.Errorf("get Pod: %w", err)
+	}
+	if pod.Status.PodIP == "" || pod.DeletionTimestamp != nil {
+		return nil, errors.New("its Pod does not run")
+	}
+	return f.inPod(ctx, c, &pod)
+}
+
 // inPod is the member in a Pod, if it is one of this cluster: a member with data of another cluster has other users and keys.
-func (f Finder) inPod(ctx context.Context, c *v1alpha1.EtcdCluster, pod *corev1.Pod) (etcd.Client, error) {
+func (f Finder) inPod(ctx context.Context, c *v1beta1.EtcdCluster, pod *corev1.Pod) (etcd.Client, error) {
 	member, err := f.Dialer.Member(ctx, c, cluster.Member{
 		Name: pod.Name, Pod: cluster.Pod{UID: string(pod.UID), Address: pod.Status.PodIP},
 	})

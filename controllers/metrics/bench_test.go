@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
@@ -30,7 +30,7 @@ func BenchmarkScrapeOf100Clusters(b *testing.B) {
 				DBSize: 2 << 30, InUse: 1 << 30, Pod: cluster.Pod{Quota: 6 << 30},
 			})
 		}
-		status := v1alpha1.EtcdClusterStatus{Version: "3.6.16", TargetVersion: "3.6.16"}
+		status := v1beta1.EtcdClusterStatus{Version: "3.6.16", TargetVersion: "3.6.16"}
 		for _, kind := range []string{"Available", "Progressing", "Degraded", "Ready", "PerformanceDegraded", "Monitored"} {
 			status.Conditions = append(status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "Healthy"})
 		}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
@@ -30,7 +30,7 @@ func TestFiguresAreShown(t *testing.T) {
 		Name: "a-0", Role: cluster.Voter, Answers: true, Healthy: true, Leader: true, DBSize: 2 << 20, InUse: 1 << 20,
 		Pod: cluster.Pod{Quota: 6 << 20},
 	}, {Name: "a-1", Role: cluster.Voter}}, Alarms: []cluster.Alarm{{Kind: cluster.NoSpace, ID: 7}}}
-	status := v1alpha1.EtcdClusterStatus{Version: "3.6.16", TargetVersion: "3.6.16"}
+	status := v1beta1.EtcdClusterStatus{Version: "3.6.16", TargetVersion: "3.6.16"}
 	a, b := types.NamespacedName{Namespace: "one", Name: "a"}, types.NamespacedName{Namespace: "two", Name: "a"}
 	figures.Set(a, append(report.Figures(status, view), report.DrillFigures(drills(time.Unix(1_800_000_000, 0)))...))
 	figures.Set(b, report.Figures(status, view))
@@ -61,18 +61,18 @@ func TestFiguresAreShown(t *testing.T) {
 }
 
 // drills are one with a schedule, which has failed last and had recovered twice before, one that goes on, and one that is new.
-func drills(now time.Time) []v1alpha1.EtcdDrill {
+func drills(now time.Time) []v1beta1.EtcdDrill {
 	ago := func(hours time.Duration) metav1.MicroTime { return metav1.NewMicroTime(now.Add(-hours * time.Hour)) }
 	in := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
-	var scheduled, running, fresh v1alpha1.EtcdDrill
-	scheduled.Spec.Action, scheduled.Status.Phase, scheduled.Status.EndedAt = v1alpha1.KillLeader, v1alpha1.DrillFailed, new(ago(1))
-	scheduled.Status.History = []v1alpha1.DrillResult{
-		{EndedAt: ago(2), Phase: v1alpha1.DrillRecovered, RecoveredIn: in(2500 * time.Millisecond)},
-		{EndedAt: ago(3), Phase: v1alpha1.DrillRecovered, RecoveredIn: in(time.Second)},
+	var scheduled, running, fresh v1beta1.EtcdDrill
+	scheduled.Spec.Action, scheduled.Status.Phase, scheduled.Status.EndedAt = v1beta1.KillLeader, v1beta1.DrillFailed, new(ago(1))
+	scheduled.Status.History = []v1beta1.DrillResult{
+		{EndedAt: ago(2), Phase: v1beta1.DrillRecovered, RecoveredIn: in(2500 * time.Millisecond)},
+		{EndedAt: ago(3), Phase: v1beta1.DrillRecovered, RecoveredIn: in(time.Second)},
 	}
-	running.Spec.Action, running.Status.Phase, running.Status.RecoveredIn = v1alpha1.LoseVolume, v1alpha1.DrillRunning, in(time.Minute)
-	fresh.Spec.Action = v1alpha1.KillAll
-	return []v1alpha1.EtcdDrill{fresh, running, scheduled}
+	running.Spec.Action, running.Status.Phase, running.Status.RecoveredIn = v1beta1.LoseVolume, v1beta1.DrillRunning, in(time.Minute)
+	fresh.Spec.Action = v1beta1.KillAll
+	return []v1beta1.EtcdDrill{fresh, running, scheduled}
 }
 
 // gathered are all metrics, one a line, with their labels in the order of the alphabet.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/csi"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/images"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/progress"
@@ -62,11 +63,18 @@ func up(ctx context.Context, args []string, out *progress.Printer) error {
 	o.BoolVar(&wish.OLM, "olm", false, "install the Operator Lifecycle Manager")
 	o.BoolVar(&wish.CertManager, "cert-manager", false, "install cert-manager")
 	o.BoolVar(&wish.Policies, "network-policies", false, "enforce NetworkPolicies, until down")
+	o.BoolVar(&wish.Snapshots, "snapshots", false, "have a CSI driver that takes VolumeSnapshots, until down")
 	o.IntVar(&wish.Nodes, "nodes", 0, "number of nodes; without it as many as there were, at first one")
 	o.StringVar(&wish.Kubernetes, "kubernetes", "", "version of an older Kubernetes to make the cluster of")
+	families := o.String("ip-families", "", "IPv4, IPv6 or both with a comma, the first one first; without it as it was, at first IPv4")
 	c, err := o.cluster(args, out)
 	if err != nil {
 		return err
+	}
+	if *families != "" {
+		if wish.Families, err = layout.ParseFamilies(*families); err != nil {
+			return err
+		}
 	}
 	return c.Up(ctx, wish)
 }
@@ -219,4 +227,19 @@ func serveVolumes(ctx context.Context, args []string) error {
 		return err
 	}
 	return provisioner.Run(ctx, config)
+}
+
+func serveCSI(ctx context.Context, args []string) error {
+	o := flags("serve-csi")
+	var config csi.Config
+	o.StringVar(&config.Kubeconfig, "kubeconfig", "", "how to reach the cluster")
+	o.StringVar(&config.Node, "node", "", "the node whose volumes these are")
+	o.StringVar(&config.Dir, "dir", "", "where volumes and snapshots are kept")
+	o.StringVar(&config.Socket, "socket", "", "where the driver answers")
+	o.StringVar(&config.Kubelet, "kubelet", "", "folder of the kubelet")
+	o.StringVar(&config.Address, "address", "", "where to answer that all is well")
+	if err := o.Parse(args); err != nil {
+		return err
+	}
+	return csi.Run(ctx, config)
 }

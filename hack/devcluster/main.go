@@ -54,6 +54,8 @@ func dispatch(ctx context.Context, args []string) error {
 		return serveRegistry(ctx, rest)
 	case "serve-volumes":
 		return serveVolumes(ctx, rest)
+	case "serve-csi":
+		return serveCSI(ctx, rest)
 	case "help", "-h", "--help":
 		fmt.Print(help)
 		return nil

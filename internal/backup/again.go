@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
@@ -19,7 +19,7 @@ const listAgain = time.Minute
 
 // again are the backups in the list of the store that may be the one of this EtcdBackup: by the folder that it was written to, or by its
 // name.
-func again(b *v1alpha1.EtcdBackup, store string, all []v1alpha1.EtcdBackup) (found []jobspec.Found) {
+func again(b *v1beta1.EtcdBackup, store string, all []v1beta1.EtcdBackup) (found []jobspec.Found) {
 	if b.Spec.Found != "" || b.Status.Path != "" {
 		return nil
 	}
@@ -32,24 +32,34 @@ func again(b *v1alpha1.EtcdBackup, store string, all []v1alpha1.EtcdBackup) (fou
 	return found
 }
 
-func isOf(b *v1alpha1.EtcdBackup, f jobspec.Found) bool {
-	if upload := b.Annotations[v1alpha1.AnnotationUpload]; upload != "" && f.Path == folderOf(b, upload) {
+func isOf(b *v1beta1.EtcdBackup, f jobspec.Found) bool {
+	if upload := b.Annotations[v1beta1.AnnotationUpload]; upload != "" && f.Path == folderOf(b, upload) {
 		return true
 	}
-	facts, madeFor := f.Backup, b.Annotations[v1alpha1.AnnotationClusterUID]
+	facts, madeFor := f.Backup, b.Annotations[v1beta1.AnnotationClusterUID]
 	return f.Path != folderOf(b, string(b.UID)) && facts.Name == b.Name && facts.Namespace == b.Namespace && facts.Cluster == b.Spec.Cluster &&
 		(madeFor == "" || madeFor == facts.ClusterUID)
 }
 
-func folderOf(b *v1alpha1.EtcdBackup, id string) string {
+func folderOf(b *v1beta1.EtcdBackup, id string) string {
 	return archive.Folder{Namespace: b.Namespace, Cluster: b.Spec.Cluster, ID: id}.String()
 }
 
 // isPutBack says whether an object of another UID has had the backup made.
-func (v View) isPutBack() bool { return v.Upload != "" && !strings.HasPrefix(v.Upload, v.UID) }
+func (v View) isPutBack() bool {
+	if v.isSnapshot() {
+		return v.Upload != "" && !strings.Contains(v.Upload, jobMark(v.Name, v.UID, Backup))
+	}
+	return v.Upload != "" && !strings.HasPrefix(v.Upload, v.UID)
+}
 
 func findAgain(v View) Step {
-	if v.isFound() || v.IsComplete() || v.Status.Path != "" || !v.Store.Ready {
+	switch {
+	case v.isFound() || v.IsComplete() || v.Status.Path != "":
+		return nil
+	case v.isSnapshot():
+		return v.findSnapshot()
+	case !v.Store.Ready:
 		return nil
 	}
 	if v.isPutBack() {
@@ -62,7 +72,7 @@ func findAgain(v View) Step {
 		return v.foundAgain(v.Again[0])
 	}
 	f := v.Again[0]
-	return v.unusable(v1alpha1.ReasonBackupExists, fmt.Sprintf("EtcdBackupStore %s has a backup of this name already, of EtcdCluster %s of "+
+	return v.unusable(v1beta1.ReasonBackupExists, fmt.Sprintf("EtcdBackupStore %s has a backup of this name already, of EtcdCluster %s of "+
 		"UID %s, at %s: a restore by this name must not bring other data", v.Store.Name, f.Backup.Cluster, f.Backup.ClusterUID, f.Path))
 }
 
@@ -74,7 +84,7 @@ func (v View) findUpload() Step {
 		}
 	}
 	return Wait{
-		Task: Backup, Reason: v1alpha1.ReasonContentGone, Until: v.Now.Add(listAgain),
+		Task: Backup, Reason: v1beta1.ReasonContentGone, Until: v.Now.Add(listAgain),
 		For: fmt.Sprintf("EtcdBackupStore %s to list %s, which this EtcdBackup stood for before it was put back without its status; "+
 			"for a new backup create an EtcdBackup of another name", v.Store.Name, v.folder(v.Upload)),
 	}
@@ -83,19 +93,19 @@ func (v View) findUpload() Step {
 // foundAgain is the step that writes down what the store has. It is verified only if a person wants that, as what was found is.
 func (v View) foundAgain(f jobspec.Found) Step {
 	if f.Problem != "" {
-		return v.unusable(v1alpha1.ReasonUnusable, f.Problem)
+		return v.unusable(v1beta1.ReasonUnusable, f.Problem)
 	}
 	s := v.status()
 	putFacts(&s, f.Backup)
 	s.Path, s.Store, s.Failure, s.RetryAt = f.Path, v.Store.Name, nil, nil
-	s.Trial = &v1alpha1.BackupTrial{Wanted: v.Request != "" || v.Spec.Verify != nil && *v.Spec.Verify, Request: v.Request}
+	s.Trial = &v1beta1.BackupTrial{Wanted: v.Request != "" || v.Spec.Verify != nil && *v.Spec.Verify, Request: v.Request}
 	return Record{Status: s, What: "found again, as this EtcdBackup was put back without its status: " + stored(s), Event: "BackupFoundAgain"}
 }
 
 // unusable is the step that gives the backup up.
 func (v View) unusable(reason, why string) Step {
 	s := v.status()
-	s.Failure, s.RetryAt = &v1alpha1.BackupFailure{Task: Backup, Reason: reason, Message: shortened(why), Final: true}, nil
+	s.Failure, s.RetryAt = &v1beta1.BackupFailure{Task: Backup, Reason: reason, Message: shortened(why), Final: true}, nil
 	return failure(s)
 }
 

@@ -37,7 +37,7 @@ func retain(v View) Step {
 }
 
 func letGoWithoutStore(v View) Step {
-	if !v.Deleting || v.Store.Exists {
+	if !v.Deleting || v.Store.Exists || v.isSnapshot() {
 		return nil
 	}
 	return RemoveFinalizer{
@@ -60,6 +60,9 @@ func awaitLock(v View) Step {
 func deleteStored(v View) Step {
 	if !v.Deleting {
 		return nil
+	}
+	if v.isSnapshot() {
+		return v.deleteSnapshot()
 	}
 	if wait := v.await(Delete, v.Now); wait != nil {
 		return wait

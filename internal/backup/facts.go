@@ -10,8 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -20,15 +21,23 @@ import (
 
 // Seen is what was read for one EtcdBackup, and nothing concluded from it.
 type Seen struct {
-	Backup  *v1alpha1.EtcdBackup
-	Store   *v1alpha1.EtcdBackupStore // nil: there is none
-	Cluster *v1alpha1.EtcdCluster     // nil: there is none
-	Job     jobs.Observed             // of the name in the status
-	Others  []v1alpha1.EtcdBackup     // all of the namespace
+	Backup  *v1beta1.EtcdBackup
+	Store   *v1beta1.EtcdBackupStore // nil: there is none
+	Cluster *v1beta1.EtcdCluster     // nil: there is none
+	Job     jobs.Observed            // of the name in the status
+	Others  []v1beta1.EtcdBackup     // all of the namespace
+	// Kept are all of the namespace, and Present is the cluster, as the API server has them now, before what is stored is deleted.
+	Kept    []v1beta1.EtcdBackup
+	Present *v1beta1.EtcdCluster // nil: there is none
 	// Volume is the one that spec.volume names, and Pod its member's; nil: there is none.
 	Volume *corev1.PersistentVolumeClaim
 	Pod    *corev1.Pod
-	Now    time.Time
+	// Snapshot is the VolumeSnapshot that SnapshotName names; nil: there is none. NoSnapshots is why Kubernetes has none at all; empty: it can
+	// have. Source is the member whose volume would be taken, if NeedsSource.
+	Snapshot    *unstructured.Unstructured
+	NoSnapshots string
+	Source      Source
+	Now         time.Time
 }
 
 // volumeOf is what is known of the volume that is to be backed up.
@@ -38,20 +47,22 @@ func volumeOf(seen Seen) Volume {
 		return v
 	}
 	before := *seen.Cluster // whichever members and ID it had: a volume that a restore has set aside has those of before
-	before.Status = v1alpha1.EtcdClusterStatus{}
+	before.Status = v1beta1.EtcdClusterStatus{}
 	v.Foreign = specs.Foreign(&before, seen.Volume)
 	v.Size = seen.Volume.Spec.Resources.Requests.Storage().Value()
-	v.ClusterID = seen.Volume.Annotations[v1alpha1.AnnotationClusterID]
+	v.ClusterID = seen.Volume.Annotations[v1beta1.AnnotationClusterID]
 	v.Version = cmp.Or(
-		seen.Volume.Annotations[v1alpha1.AnnotationVersion], seen.Cluster.Status.Version, version.Full(seen.Cluster.Spec.Version),
+		seen.Volume.Annotations[v1beta1.AnnotationVersion], seen.Cluster.Status.Version, version.Full(seen.Cluster.Spec.Version),
 	)
 	return v
 }
 
 // StoreName is the name of the store that a backup is in, or is written to. Once something may have been written, it is
 // fixed. The cluster may be nil.
-func StoreName(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster) string {
+func StoreName(b *v1beta1.EtcdBackup, c *v1beta1.EtcdCluster) string {
 	switch {
+	case b.Spec.VolumeSnapshot != nil:
+		return ""
 	case b.Status.Path != "":
 		return b.Status.Store
 	case b.Spec.Store != "":
@@ -64,7 +75,7 @@ func StoreName(b *v1alpha1.EtcdBackup, c *v1alpha1.EtcdCluster) string {
 }
 
 // ClusterName is the name of the cluster that a backup is of; empty if that is not known.
-func ClusterName(b *v1alpha1.EtcdBackup) string {
+func ClusterName(b *v1beta1.EtcdBackup) string {
 	if b.Spec.Cluster != "" {
 		return b.Spec.Cluster
 	}
@@ -77,17 +88,21 @@ func Facts(seen Seen) View {
 	v := View{
 		Name: b.Name, Namespace: b.Namespace, UID: string(b.UID),
 		Created: b.CreationTimestamp.Time, Deleting: b.DeletionTimestamp != nil,
-		HasFinalizer: slices.Contains(b.Finalizers, v1alpha1.FinalizerBackup),
-		Scheduled:    b.Labels[v1alpha1.LabelScheduled] != "",
-		Upload:       b.Annotations[v1alpha1.AnnotationUpload],
-		Request:      b.Annotations[v1alpha1.AnnotationVerifyOnce],
+		HasFinalizer: slices.Contains(b.Finalizers, v1beta1.FinalizerBackup),
+		Scheduled:    b.Labels[v1beta1.LabelScheduled] != "",
+		Upload:       b.Annotations[v1beta1.AnnotationUpload],
+		Request:      b.Annotations[v1beta1.AnnotationVerifyOnce],
 		Spec:         b.Spec, Status: b.Status,
 		Volume: volumeOf(seen), Listed: listing(b), Store: storeOf(seen), Cluster: clusterOf(seen), Job: seen.Job, Now: seen.Now,
 	}
 	if b.Spec.Found == "" {
-		v.Gone = b.Annotations[v1alpha1.AnnotationGone]
+		v.Gone = b.Annotations[v1beta1.AnnotationGone]
 	}
 	v.Again = again(b, v.Store.Name, seen.Others)
+	if v.isSnapshot() {
+		v.snapshot(seen)
+		return v
+	}
 	if b.Spec.Encryption != nil {
 		v.Recipients = b.Spec.Encryption.Recipients
 	}
@@ -100,8 +115,18 @@ func Facts(seen Seen) View {
 	return v
 }
 
+// snapshot is about a VolumeSnapshot: nothing of it is in a store, and what a cluster says of encryption is about stores.
+func (v *View) snapshot(seen Seen) {
+	v.Taken, v.Reference = observeSnapshot(seen.Snapshot, seen.Backup, seen.Now), referenceTo(seen.Snapshot)
+	v.NoSnapshots, v.Source = seen.NoSnapshots, seen.Source
+	v.Gone = v.withoutSnapshot()
+	if job := v.Status.Job; job != nil && job.Task == Backup {
+		v.Job = v.Taken
+	}
+}
+
 // inherit takes from the cluster what the EtcdBackup does not say.
-func (v *View) inherit(from *v1alpha1.Backup) {
+func (v *View) inherit(from *v1beta1.Backup) {
 	if v.Spec.Encryption == nil && from.Encryption != nil {
 		v.Recipients = from.Encryption.Recipients
 	}
@@ -111,14 +136,14 @@ func (v *View) inherit(from *v1alpha1.Backup) {
 }
 
 // listing is what the controller of the store has written on the object.
-func listing(b *v1alpha1.EtcdBackup) *jobspec.Found {
-	text := b.Annotations[v1alpha1.AnnotationFound]
+func listing(b *v1beta1.EtcdBackup) *jobspec.Found {
+	text := b.Annotations[v1beta1.AnnotationFound]
 	if b.Spec.Found == "" || text == "" {
 		return nil
 	}
 	found := &jobspec.Found{}
 	if err := json.Unmarshal([]byte(text), found); err != nil {
-		return &jobspec.Found{Problem: fmt.Sprintf("the annotation %s cannot be read: %v", v1alpha1.AnnotationFound, err)}
+		return &jobspec.Found{Problem: fmt.Sprintf("the annotation %s cannot be read: %v", v1beta1.AnnotationFound, err)}
 	}
 	return found
 }
@@ -129,7 +154,7 @@ func storeOf(seen Seen) Store {
 		return s
 	}
 	s.Exists = true
-	ready := meta.FindStatusCondition(seen.Store.Status.Conditions, v1alpha1.ConditionReady)
+	ready := meta.FindStatusCondition(seen.Store.Status.Conditions, v1beta1.ConditionReady)
 	switch {
 	case ready == nil:
 		s.Why = "it has not been looked at yet"
@@ -149,11 +174,11 @@ func clusterOf(seen Seen) Cluster {
 	facts := Cluster{
 		Name: c.Name, Exists: true, UID: string(c.UID), ID: c.Status.ClusterID,
 		Hibernated: c.Size() == 0 && len(answering(c)) == 0, Answering: len(answering(c)),
-		Why: "it says nothing yet",
+		Ephemeral: c.Spec.Storage.Ephemeral != nil, Why: "it says nothing yet",
 	}
-	if available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable); available != nil {
-		facts.Why, facts.Locked = available.Message, available.Reason == v1alpha1.ReasonAuthenticationRequired
-		if available.Reason == v1alpha1.ReasonCorrupt {
+	if available := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionAvailable); available != nil {
+		facts.Why, facts.Locked = available.Message, available.Reason == v1beta1.ReasonAuthenticationRequired
+		if available.Reason == v1beta1.ReasonCorrupt {
 			facts.Corrupt = available.Message
 		}
 	}
@@ -165,11 +190,11 @@ func clusterOf(seen Seen) Cluster {
 }
 
 // lastVerified is when the newest verified backup of a cluster was begun; zero if there is none.
-func lastVerified(all []v1alpha1.EtcdBackup, uid string) time.Time {
-	var verified []*v1alpha1.EtcdBackup
+func lastVerified(all []v1beta1.EtcdBackup, uid string) time.Time {
+	var verified []*v1beta1.EtcdBackup
 	for i := range all {
 		b := &all[i]
-		isThere := !meta.IsStatusConditionFalse(b.Status.Conditions, v1alpha1.ConditionComplete)
+		isThere := !meta.IsStatusConditionFalse(b.Status.Conditions, v1beta1.ConditionComplete)
 		if isThere && b.Status.Verified != nil && b.Status.StartedAt != nil && b.Status.ClusterUID == uid {
 			verified = append(verified, b)
 		}
@@ -177,10 +202,10 @@ func lastVerified(all []v1alpha1.EtcdBackup, uid string) time.Time {
 	if len(verified) == 0 {
 		return time.Time{}
 	}
-	return v1alpha1.NewestFirst(verified, v1alpha1.AgeOf)[0].Time
+	return v1beta1.NewestFirst(verified, v1beta1.AgeOf)[0].Time
 }
 
 // answering are the members that answer linearizable reads and can send a snapshot.
-func answering(c *v1alpha1.EtcdCluster) []v1alpha1.MemberStatus {
-	return slices.DeleteFunc(slices.Clone(c.Status.Members), func(m v1alpha1.MemberStatus) bool { return m.ID == "" || !m.Healthy })
+func answering(c *v1beta1.EtcdCluster) []v1beta1.MemberStatus {
+	return slices.DeleteFunc(slices.Clone(c.Status.Members), func(m v1beta1.MemberStatus) bool { return m.ID == "" || !m.Healthy })
 }

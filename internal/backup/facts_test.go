@@ -9,39 +9,39 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // seen is a backup of a cluster that is well, in a store that is ready.
 func seen() backup.Seen {
-	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}
+	ready := metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue}
 	return backup.Seen{
-		Backup: &v1alpha1.EtcdBackup{
+		Backup: &v1beta1.EtcdBackup{
 			ObjectMeta: metav1.ObjectMeta{Name: "b", Namespace: "ns", UID: "b-uid", CreationTimestamp: metav1.NewTime(start)},
-			Spec:       v1alpha1.EtcdBackupSpec{Cluster: "a"},
+			Spec:       v1beta1.EtcdBackupSpec{Cluster: "a"},
 		},
-		Store: &v1alpha1.EtcdBackupStore{
+		Store: &v1beta1.EtcdBackupStore{
 			ObjectMeta: metav1.ObjectMeta{Name: "offsite"},
-			Spec:       v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Claim: "backups"}},
-			Status:     v1alpha1.EtcdBackupStoreStatus{Conditions: []metav1.Condition{ready}},
+			Spec:       v1beta1.EtcdBackupStoreSpec{Volume: &v1beta1.VolumeStore{Claim: "backups"}},
+			Status:     v1beta1.EtcdBackupStoreStatus{Conditions: []metav1.Condition{ready}},
 		},
-		Cluster: &v1alpha1.EtcdCluster{
+		Cluster: &v1beta1.EtcdCluster{
 			ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "c-uid"},
-			Spec: v1alpha1.EtcdClusterSpec{Version: "3.6.16", Backup: &v1alpha1.Backup{
-				Store: "offsite", Encryption: &v1alpha1.BackupEncryption{Recipients: []string{"age1theirs"}},
-				Decryption: &v1alpha1.SecretReference{Secret: "theirs"}, Verify: v1alpha1.VerifyDaily,
+			Spec: v1beta1.EtcdClusterSpec{Version: "3.6.16", Backup: &v1beta1.Backup{
+				Store: "offsite", Encryption: &v1beta1.BackupEncryption{Recipients: []string{"age1theirs"}},
+				Decryption: &v1beta1.SecretReference{Secret: "theirs"}, Verify: v1beta1.VerifyDaily,
 			}},
-			Status: v1alpha1.EtcdClusterStatus{
+			Status: v1beta1.EtcdClusterStatus{
 				ClusterID: "c1", Version: "3.6.16",
-				Conditions: []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Message: "all is well", Reason: v1alpha1.ReasonHealthy}},
-				Members: []v1alpha1.MemberStatus{
-					{Name: "a-0", ID: "10", Role: v1alpha1.RoleLeader, Healthy: true},
-					{Name: "a-1", ID: "11", Role: v1alpha1.RoleVoter},
-					{Name: "a-2", ID: "12", Role: v1alpha1.RoleVoter, Healthy: true},
-					{Name: "a-3", ID: "13", Role: v1alpha1.RoleLearner, Healthy: true},
-					{Name: "a-4", Role: v1alpha1.RoleUnlisted, Healthy: true},
+				Conditions: []metav1.Condition{{Type: v1beta1.ConditionAvailable, Message: "all is well", Reason: v1beta1.ReasonHealthy}},
+				Members: []v1beta1.MemberStatus{
+					{Name: "a-0", ID: "10", Role: v1beta1.RoleLeader, Healthy: true},
+					{Name: "a-1", ID: "11", Role: v1beta1.RoleVoter},
+					{Name: "a-2", ID: "12", Role: v1beta1.RoleVoter, Healthy: true},
+					{Name: "a-3", ID: "13", Role: v1beta1.RoleLearner, Healthy: true},
+					{Name: "a-4", Role: v1beta1.RoleUnlisted, Healthy: true},
 				},
 			},
 		},
@@ -54,7 +54,7 @@ func TestFactsOfTheCluster(t *testing.T) {
 	s := seen()
 	v := backup.Facts(s)
 	want := backup.Cluster{
-		Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Why: "all is well", Verify: v1alpha1.VerifyDaily,
+		Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Why: "all is well", Verify: v1beta1.VerifyDaily,
 	}
 	if v.Cluster != want {
 		t.Errorf("cluster %+v, want %+v", v.Cluster, want)
@@ -63,8 +63,8 @@ func TestFactsOfTheCluster(t *testing.T) {
 		t.Errorf("store %+v, recipients %v, decryption %s", v.Store, v.Recipients, v.Decryption)
 	}
 	s.Backup.Spec.Store = "mine"
-	s.Backup.Spec.Encryption = &v1alpha1.BackupEncryption{Recipients: []string{"age1mine"}}
-	s.Backup.Spec.Decryption = &v1alpha1.SecretReference{Secret: "mine"}
+	s.Backup.Spec.Encryption = &v1beta1.BackupEncryption{Recipients: []string{"age1mine"}}
+	s.Backup.Spec.Decryption = &v1beta1.SecretReference{Secret: "mine"}
 	if v := backup.Facts(s); v.Store.Name != "mine" || v.Recipients[0] != "age1mine" || v.Decryption != "mine" {
 		t.Errorf("store %s, recipients %v, decryption %s", v.Store.Name, v.Recipients, v.Decryption)
 	}
@@ -98,12 +98,12 @@ func TestClusterThatCannotBeAsked(t *testing.T) {
 		t.Error("a cluster of size 0 is not hibernated")
 	}
 	s = seen()
-	s.Cluster.DeletionTimestamp, s.Cluster.Finalizers = &metav1.Time{Time: start}, []string{v1alpha1.FinalizerLastBackup}
+	s.Cluster.DeletionTimestamp, s.Cluster.Finalizers = &metav1.Time{Time: start}, []string{v1beta1.FinalizerLastBackup}
 	if !backup.Facts(s).Cluster.Exists {
 		t.Error("a cluster that waits for its last backup is gone")
 	}
 	s = seen()
-	s.Cluster.Status.Conditions[0].Reason = v1alpha1.ReasonAuthenticationRequired
+	s.Cluster.Status.Conditions[0].Reason = v1beta1.ReasonAuthenticationRequired
 	for i := range s.Cluster.Status.Members {
 		s.Cluster.Status.Members[i].Healthy = false
 	}
@@ -111,7 +111,7 @@ func TestClusterThatCannotBeAsked(t *testing.T) {
 		t.Errorf("authentication is enabled: %+v", c)
 	}
 	s = seen()
-	s.Cluster.Status.Conditions[0].Reason = v1alpha1.ReasonCorrupt
+	s.Cluster.Status.Conditions[0].Reason = v1beta1.ReasonCorrupt
 	if backup.Facts(s).Cluster.Corrupt != "all is well" {
 		t.Error("the alarm CORRUPT is not a fact")
 	}
@@ -120,7 +120,7 @@ func TestClusterThatCannotBeAsked(t *testing.T) {
 // TestStoreThatIsNotReady: with its own words.
 func TestStoreThatIsNotReady(t *testing.T) {
 	s := seen()
-	s.Store.Status.Conditions[0] = metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Message: "no such bucket"}
+	s.Store.Status.Conditions[0] = metav1.Condition{Type: v1beta1.ConditionReady, Status: metav1.ConditionFalse, Message: "no such bucket"}
 	if got := backup.Facts(s).Store; got != (backup.Store{Name: "offsite", Exists: true, Why: "no such bucket"}) {
 		t.Errorf("%+v", got)
 	}
@@ -137,14 +137,14 @@ func TestStoreThatIsNotReady(t *testing.T) {
 // TestNewestVerified: of this cluster, not of one that had its name.
 func TestNewestVerified(t *testing.T) {
 	s := seen()
-	of := func(uid string, began time.Time, isVerified bool) v1alpha1.EtcdBackup {
-		b := v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{ClusterUID: uid, StartedAt: at(began)}}
+	of := func(uid string, began time.Time, isVerified bool) v1beta1.EtcdBackup {
+		b := v1beta1.EtcdBackup{Status: v1beta1.EtcdBackupStatus{ClusterUID: uid, StartedAt: at(began)}}
 		if isVerified {
-			b.Status.Verified = &v1alpha1.Verification{}
+			b.Status.Verified = &v1beta1.Verification{}
 		}
 		return b
 	}
-	s.Others = []v1alpha1.EtcdBackup{
+	s.Others = []v1beta1.EtcdBackup{
 		of("c-uid", start.Add(-3*time.Hour), true), of("c-uid", start.Add(-5*time.Hour), true),
 		of("c-uid", start, false), of("other", start, true),
 		{},
@@ -158,12 +158,12 @@ func TestNewestVerified(t *testing.T) {
 func TestNewestVerifiedDespiteClocks(t *testing.T) {
 	s := seen()
 	for revision, began := range []time.Time{start.AddDate(10, 0, 0), start.Add(-time.Hour)} {
-		b := v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{ClusterUID: "c-uid", ClusterID: "c", Revision: int64(5 + revision)}}
+		b := v1beta1.EtcdBackup{Status: v1beta1.EtcdBackupStatus{ClusterUID: "c-uid", ClusterID: "c", Revision: int64(5 + revision)}}
 		b.Status.Conditions = []metav1.Condition{{
-			Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue,
+			Type: v1beta1.ConditionComplete, Status: metav1.ConditionTrue,
 			LastTransitionTime: metav1.NewTime(start.Add(-time.Hour * time.Duration(3-2*revision))),
 		}}
-		b.Status.StartedAt, b.Status.Verified = &metav1.Time{Time: began}, &v1alpha1.Verification{}
+		b.Status.StartedAt, b.Status.Verified = &metav1.Time{Time: began}, &v1beta1.Verification{}
 		s.Others = append(s.Others, b)
 	}
 	if got := backup.Facts(s).Cluster.LastVerified; !got.Equal(start.Add(-time.Hour)) {
@@ -178,15 +178,15 @@ func TestNewestVerifiedDespiteClocks(t *testing.T) {
 // TestListingThatCannotBeRead: it is a problem of the backup, not of the operator.
 func TestListingThatCannotBeRead(t *testing.T) {
 	s := seen()
-	s.Backup.Spec = v1alpha1.EtcdBackupSpec{Found: "v1/x", Store: "offsite"}
+	s.Backup.Spec = v1beta1.EtcdBackupSpec{Found: "v1/x", Store: "offsite"}
 	if backup.Facts(s).Listed != nil {
 		t.Error("nothing was listed")
 	}
-	s.Backup.Annotations = map[string]string{v1alpha1.AnnotationFound: "{"}
+	s.Backup.Annotations = map[string]string{v1beta1.AnnotationFound: "{"}
 	if l := backup.Facts(s).Listed; l == nil || l.Problem == "" {
 		t.Errorf("listed %+v", l)
 	}
-	s.Backup.Annotations[v1alpha1.AnnotationFound] = `{"path":"v1/x","backup":{"revision":7}}`
+	s.Backup.Annotations[v1beta1.AnnotationFound] = `{"path":"v1/x","backup":{"revision":7}}`
 	if l := backup.Facts(s).Listed; l == nil || l.Problem != "" || l.Backup.Revision != 7 {
 		t.Errorf("listed %+v", l)
 	}
@@ -218,16 +218,16 @@ func TestSameBackup(t *testing.T) {
 		"something is written yet": {facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, path2: "v1/ns/a/b-uid"},
 	} {
 		s := seen()
-		s.Backup.Annotations = map[string]string{v1alpha1.AnnotationUpload: c.upload, v1alpha1.AnnotationClusterUID: c.madeFor}
+		s.Backup.Annotations = map[string]string{v1beta1.AnnotationUpload: c.upload, v1beta1.AnnotationClusterUID: c.madeFor}
 		s.Backup.Spec.Store, s.Backup.Status.Path, s.Backup.Status.Store = "offsite", c.path2, "offsite"
 		s.Backup.Name, s.Backup.Namespace, s.Backup.UID, s.Backup.Spec.Cluster = "b", "ns", "b-uid", "a"
 		text, err := json.Marshal(jobspec.Found{Path: cmp.Or(c.path, "v1/ns/a/old"), Backup: c.facts})
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := v1alpha1.EtcdBackup{Spec: v1alpha1.EtcdBackupSpec{Store: cmp.Or(c.store, "offsite"), Found: "x"}}
-		o.Annotations = map[string]string{v1alpha1.AnnotationFound: string(text)}
-		s.Others = []v1alpha1.EtcdBackup{o, {}}
+		o := v1beta1.EtcdBackup{Spec: v1beta1.EtcdBackupSpec{Store: cmp.Or(c.store, "offsite"), Found: "x"}}
+		o.Annotations = map[string]string{v1beta1.AnnotationFound: string(text)}
+		s.Others = []v1beta1.EtcdBackup{o, {}}
 		if got := len(backup.Facts(s).Again); got != c.want {
 			t.Errorf("%s: %d", about, got)
 		}

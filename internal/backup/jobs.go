@@ -17,12 +17,17 @@ var patience = jobs.Policy{Unread: 10 * time.Minute, First: 30 * time.Second, La
 // maxJobName is what a Job's Pods can have as the value of a label.
 const maxJobName = 63
 
-// JobName is the name of the Job with that number. No two Jobs of any EtcdBackup have the same.
+// JobName is the name of the Job, or VolumeSnapshot, with that number. No two of any EtcdBackup have the same.
 func JobName(name, uid, task string, number int64) string {
-	sum := sha256.Sum256([]byte(name + "/" + uid))
-	suffix := fmt.Sprintf("-%s-%s-%d", hex.EncodeToString(sum[:4]), strings.ToLower(task), number)
+	suffix := fmt.Sprintf("%s%d", jobMark(name, uid, task), number)
 	begin := strings.ReplaceAll(name, ".", "-")
 	return begin[:min(len(begin), maxJobName-len(suffix))] + suffix
+}
+
+// jobMark is in the names of all Jobs of an EtcdBackup with that task, and of no other.
+func jobMark(name, uid, task string) string {
+	sum := sha256.Sum256([]byte(name + "/" + uid))
+	return fmt.Sprintf("-%s-%s-", hex.EncodeToString(sum[:4]), strings.ToLower(task))
 }
 
 // endOvertaken takes the way of deletion: what runs would only hold it up.
@@ -47,7 +52,10 @@ func createJob(v View) Step {
 		return nil
 	}
 	if reason, why := obstacle(v, job.Task); reason != "" {
-		return Record{Status: v.withdrawn(), What: fmt.Sprintf("job %s is not created: waiting for %s", job.Name, why)}
+		return Record{Status: v.withdrawn(), What: fmt.Sprintf("%s %s is not created: waiting for %s", v.work(job.Task), job.Name, why)}
+	}
+	if v.takes(job.Task) {
+		return CreateSnapshot{Name: job.Name, Source: v.Source}
 	}
 	return CreateJob{Name: job.Name, Task: job.Task}
 }
@@ -58,7 +66,11 @@ func countLost(v View) Step {
 	if job == nil || job.Ended || v.isOurs() {
 		return nil
 	}
-	s := v.failed(ended(fmt.Sprintf("Job %s is gone, and did not say how it ended; it was deleted, or its node was lost", job.Name)))
+	lost := fmt.Sprintf("Job %s is gone, and did not say how it ended; it was deleted, or its node was lost", job.Name)
+	if v.takes(job.Task) {
+		lost = fmt.Sprintf("VolumeSnapshot %s was deleted before it was ready", job.Name)
+	}
+	s := v.failed(ended(lost))
 	s.Job = nil
 	return failure(s)
 }
@@ -69,10 +81,14 @@ func awaitJob(v View) Step {
 		return nil
 	}
 	what := fmt.Sprintf("job %s", job.Name)
+	isSnapshot := v.takes(job.Task)
 	switch v.Job.State(patience, v.Now) {
 	case jobs.Leaving:
-		return Wait{Task: job.Task, For: what + " to be deleted"}
+		return Wait{Task: job.Task, For: what + " to be deleted", Soon: isSnapshot}
 	case jobs.Running:
+		if isSnapshot {
+			return v.awaitSnapshot(job.Name)
+		}
 		if v.Job.Trouble != "" {
 			what += " to run: " + v.Job.Trouble
 		}
@@ -128,6 +144,9 @@ func deleteEnded(v View) Step {
 
 // deleteJob deletes the Job, or waits while it is being deleted.
 func (v View) deleteJob(because string) Step {
+	if v.takes(v.Status.Job.Task) {
+		return v.dropSnapshot(because)
+	}
 	if v.Job.Deleting {
 		return Wait{Task: v.Status.Job.Task, For: fmt.Sprintf("job %s to be deleted", v.Status.Job.Name)}
 	}

@@ -1,7 +1,6 @@
 package backup
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,7 +11,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
@@ -39,6 +38,9 @@ type JobBuilder struct {
 // Job is what a step creates.
 func (m JobBuilder) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error) {
 	m.Image = m.Image.Of(seen.Cluster)
+	if v.isSnapshot() {
+		return m.trySnapshot(seen, v, step)
+	}
 	order := jobspec.Order{Store: seen.Store.Spec, Operator: m.Version}
 	switch step.Task {
 	case Backup:
@@ -61,24 +63,39 @@ func (m JobBuilder) Job(seen Seen, v View, step CreateJob) (*batchv1.Job, error)
 		return jobs.Verify(named(seen.Backup, v), seen.Store, step.Name, unpack, ask, image, room, m.Image), nil
 	case Delete:
 		order.Verb = jobspec.Delete
-		order.Delete = &jobspec.DeleteOrder{Path: v.path(), ManifestSHA256: v.Status.ManifestSHA256}
+		order.Delete = &jobspec.DeleteOrder{Path: v.path(), ManifestSHA256: v.Status.ManifestSHA256, Log: retained(seen, v.path())}
 		return jobs.Delete(seen.Backup, seen.Store, step.Name, order, m.Image), nil
 	default:
 		return nil, fmt.Errorf("no job for task %q", step.Task)
 	}
 }
 
+// trySnapshot is the Job that starts an etcd on a volume made of a VolumeSnapshot.
+func (m JobBuilder) trySnapshot(seen Seen, v View, step CreateJob) (*batchv1.Job, error) {
+	if step.Task != Verify {
+		return nil, fmt.Errorf("no job for task %q of a VolumeSnapshot", step.Task)
+	}
+	rescue := jobspec.Order{
+		Verb: jobspec.Rescue, Operator: m.Version, Rescue: &jobspec.RescueOrder{DataDirectory: specs.DataDirectory, InPlace: true},
+	}
+	ask := jobspec.Order{Verb: jobspec.Verify, Operator: m.Version, Trial: &jobspec.TrialOrder{
+		Path: v.path(), Minor: trialMinor(v.Status), Stopped: true, Least: v.Status.Revision,
+	}}
+	from := jobs.CopyOf(v.Status.VolumeSnapshot, v.Status.DatabaseSize)
+	return jobs.VerifySnapshot(seen.Backup, seen.Cluster, step.Name, rescue, ask, m.etcdImage(v, seen.Cluster), from, m.Image), nil
+}
+
 // named is the EtcdBackup with the Secret that decrypts it, which the cluster may have named.
-func named(b *v1alpha1.EtcdBackup, v View) *v1alpha1.EtcdBackup {
+func named(b *v1beta1.EtcdBackup, v View) *v1beta1.EtcdBackup {
 	if v.Decryption == "" || b.Spec.Decryption != nil {
 		return b
 	}
 	b = b.DeepCopy()
-	b.Spec.Decryption = &v1alpha1.SecretReference{Secret: v.Decryption}
+	b.Spec.Decryption = &v1beta1.SecretReference{Secret: v.Decryption}
 	return b
 }
 
-func backupOrder(c *v1alpha1.EtcdCluster, v View) (*jobspec.BackupOrder, error) {
+func backupOrder(c *v1beta1.EtcdCluster, v View) (*jobspec.BackupOrder, error) {
 	spec, err := json.Marshal(c.Spec)
 	if err != nil {
 		return nil, fmt.Errorf("encode spec of EtcdCluster %s: %w", c.Name, err)
@@ -89,47 +106,17 @@ func backupOrder(c *v1alpha1.EtcdCluster, v View) (*jobspec.BackupOrder, error) 
 	return &jobspec.BackupOrder{
 		ID: path.Base(v.path()), Name: v.Name, Namespace: v.Namespace,
 		Cluster: c.Name, ClusterUID: string(c.UID), ClusterID: c.Status.ClusterID, Reason: v.Status.Reason,
-		Members: members(c), Secure: c.IsSecure(), Recipients: v.Recipients, Spec: spec, HashBelow: hashBelow,
+		Members: jobs.Members(c), Secure: c.IsSecure(), Recipients: v.Recipients, Spec: spec, HashBelow: hashBelow,
 		Quota: c.QuotaBytes(),
 	}, nil
 }
 
 // lockedUntil is until when what is written for a backup is locked, if it is begun now; zero where the store locks nothing.
-func lockedUntil(store v1alpha1.EtcdBackupStoreSpec, now time.Time) time.Time {
+func lockedUntil(store v1beta1.EtcdBackupStoreSpec, now time.Time) time.Time {
 	if store.S3 == nil || store.S3.Lock == nil {
 		return time.Time{}
 	}
 	return now.UTC().AddDate(0, 0, int(store.S3.Lock.Days))
-}
-
-// members are those that may be asked for a snapshot, in that order: those that answer first, the
-// leader after the other voters, a learner last, because it serves nothing but the snapshot itself.
-func members(c *v1alpha1.EtcdCluster) []jobspec.Member {
-	listed := slices.DeleteFunc(slices.Clone(c.Status.Members), func(m v1alpha1.MemberStatus) bool { return m.ID == "" })
-	slices.SortStableFunc(listed, func(a, b v1alpha1.MemberStatus) int {
-		return cmp.Or(cmp.Compare(distance(a), distance(b)), cmp.Compare(a.Name, b.Name))
-	})
-	var all []jobspec.Member
-	for _, m := range listed {
-		all = append(all, jobspec.Member{
-			Name: m.Name, ID: m.ID, Address: specs.ClientAddress(c, m.Name), Learner: m.Role == v1alpha1.RoleLearner,
-		})
-	}
-	return all
-}
-
-// distance is how late a member is asked.
-func distance(m v1alpha1.MemberStatus) int {
-	switch {
-	case m.Role == v1alpha1.RoleLearner:
-		return 3
-	case !m.Healthy:
-		return 2
-	case m.Role == v1alpha1.RoleLeader:
-		return 1
-	default:
-		return 0
-	}
 }
 
 func trialOrder(v View) *jobspec.TrialOrder {
@@ -145,7 +132,7 @@ func trialOrder(v View) *jobspec.TrialOrder {
 const newestMinor = "3.7"
 
 // trialMinor is the minor version of the etcd of a trial.
-func trialMinor(s v1alpha1.EtcdBackupStatus) string {
+func trialMinor(s v1beta1.EtcdBackupStatus) string {
 	if s.EtcdVersion == "" {
 		return newestMinor
 	}
@@ -154,11 +141,12 @@ func trialMinor(s v1alpha1.EtcdBackupStatus) string {
 
 // etcdImage is the image of the etcd of a trial: the one that the cluster's user has chosen for this very version and may choose, else
 // one that the operator is configured with, even for another patch, because that is where images can be pulled from.
-func (m JobBuilder) etcdImage(v View, c *v1alpha1.EtcdCluster) string {
-	return m.imageOf(v.Status.EtcdVersion, c)
+func (m JobBuilder) etcdImage(v View, c *v1beta1.EtcdCluster) string {
+	return m.EtcdImage(v.Status.EtcdVersion, c)
 }
 
-func (m JobBuilder) imageOf(full string, c *v1alpha1.EtcdCluster) string {
+// EtcdImage is the same for a version of etcd.
+func (m JobBuilder) EtcdImage(full string, c *v1beta1.EtcdCluster) string {
 	if full == "" {
 		full = version.Full(newestMinor)
 	}
@@ -187,7 +175,7 @@ const (
 
 // scratch is the room that a trial needs. Of a backup of another program only the size in the store is known, where it may
 // be compressed.
-func scratch(s v1alpha1.EtcdBackupStatus) resource.Quantity {
+func scratch(s v1beta1.EtcdBackupStatus) resource.Quantity {
 	const compressed = 6
 	var database int64
 	switch {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
@@ -61,7 +61,7 @@ func TestOrderToBackUp(t *testing.T) {
 		o.Recipients[0] != "age1theirs" || orders[0].Operator != "0.5.0" || job.Name != "j" {
 		t.Errorf("order %+v", o)
 	}
-	var spec v1alpha1.EtcdClusterSpec
+	var spec v1beta1.EtcdClusterSpec
 	if err := json.Unmarshal(o.Spec, &spec); err != nil || spec.Version != "3.6.16" {
 		t.Errorf("spec %s, %v", o.Spec, err)
 	}
@@ -74,7 +74,7 @@ func TestOrderToBackUp(t *testing.T) {
 // TestOrderToLock: what is written is locked for the days of the store, from when the backup is begun. A trial writes nothing.
 func TestOrderToLock(t *testing.T) {
 	s := seen()
-	s.Store.Spec = v1alpha1.EtcdBackupStoreSpec{S3: &v1alpha1.S3Store{Lock: &v1alpha1.S3Lock{Mode: v1alpha1.LockCompliance, Days: 30}}}
+	s.Store.Spec = v1beta1.EtcdBackupStoreSpec{S3: &v1beta1.S3Store{Lock: &v1beta1.S3Lock{Mode: v1beta1.LockCompliance, Days: 30}}}
 	s.Now = s.Now.In(time.FixedZone("", 3600))
 	_, orders := ordered(t, s, backup.Backup, nil)
 	if got := orders[0].Backup.LockedUntil; !got.Equal(s.Now.UTC().AddDate(0, 0, 30)) || got.Location() != time.UTC {
@@ -149,7 +149,7 @@ func TestImageOfATrialThatIsNotAllowed(t *testing.T) {
 // TestOrderOfATrial: both halves are about the same backup. Of other programs there may be no sum.
 func TestOrderOfATrial(t *testing.T) {
 	s := seen()
-	s.Backup.Status = v1alpha1.EtcdBackupStatus{Path: "v1/ns/a/b-uid", Store: "offsite", ManifestSHA256: "m1", EtcdVersion: "3.6.16"}
+	s.Backup.Status = v1beta1.EtcdBackupStatus{Path: "v1/ns/a/b-uid", Store: "offsite", ManifestSHA256: "m1", EtcdVersion: "3.6.16"}
 	_, orders := ordered(t, s, backup.Verify, nil)
 	want := jobspec.TrialOrder{Path: "v1/ns/a/b-uid", ManifestSHA256: "m1", Minor: "3.6", Identities: true}
 	if len(orders) != 2 || orders[0].Verb != jobspec.Unpack || orders[1].Verb != jobspec.Verify ||
@@ -181,7 +181,7 @@ func TestSecretOfTheCluster(t *testing.T) {
 // less than the trial of a database of 4106 MiB needs, so that no such backup could be verified.
 func TestRoomOfATrial(t *testing.T) {
 	quantity := func(s string) *resource.Quantity { return ptr.To(resource.MustParse(s)) }
-	for want, status := range map[string]v1alpha1.EtcdBackupStatus{
+	for want, status := range map[string]v1beta1.EtcdBackupStatus{
 		"278Mi":  {DatabaseSize: quantity("20Mi"), StoredSize: quantity("4Mi")},
 		"322Mi":  {StoredSize: quantity("10Mi")},
 		"256Mi":  {},
@@ -214,7 +214,7 @@ func TestJobNames(t *testing.T) {
 // TestPullSecretsOfTheCluster: each Job of its backups pulls with them, a deletion after the cluster is gone without.
 func TestPullSecretsOfTheCluster(t *testing.T) {
 	s := seen()
-	s.Cluster.Spec.ImagePullSecrets = []v1alpha1.ImagePullSecret{{Name: "registry"}}
+	s.Cluster.Spec.ImagePullSecrets = []v1beta1.ImagePullSecret{{Name: "registry"}}
 	for _, what := range []string{backup.Backup, backup.Verify, backup.Delete} {
 		job, _ := ordered(t, s, what, nil)
 		if got := fmt.Sprint(job.Spec.Template.Spec.ImagePullSecrets); got != "[{registry}]" {

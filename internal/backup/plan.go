@@ -14,13 +14,15 @@ var rule = rules.New[View, Step]
 //
 // A Job has its name in the status before it exists, and keeps it until what it said is in the status and it is gone. So the status names
 // the only Job that there may be, whenever the operator dies. Every report adds the UID of the Job that is there, so that another one of
-// its name is never taken for it, and drops the name of one that has ended and is gone.
+// its name is never taken for it, and drops the name of one that has ended and is gone. A VolumeSnapshot that is being taken has the place
+// of such a Job; one that is ready is the backup, and stays.
 var policy = rules.Of(
 	rule("leave it to others", leaveToOthers, "does nothing for an object that is being deleted and has no finalizer of ours"),
 	rule("hold or let go", holdOrLetGo, "has the finalizer on the object exactly while deletionPolicy is Delete"),
 
 	rule("end what deletion overtakes", endOvertaken, "deletes the Job of an object that is being deleted, unless it deletes what is stored"),
-	rule("create the job", createJob, "creates the Job that the status names, or takes its name back if it cannot do its work any more"),
+	rule("create the job", createJob,
+		"creates the Job, or VolumeSnapshot, that the status names, or takes its name back if it cannot do its work any more"),
 	rule("count lost jobs", countLost, "counts a Job that is gone, or replaced, before it ended as an attempt that failed"),
 	rule("wait for the job", awaitJob, "waits until the Job has ended"),
 	rule("record the result", recordResult, "writes down what the Job said, before anything else happens to the Job"),
@@ -29,7 +31,7 @@ var policy = rules.Of(
 	rule("retain what is stored", retain, "lets an object go whose deletionPolicy is Retain, or that has nothing in a store"),
 	rule("let go without a store", letGoWithoutStore, "lets an object go whose store does not exist any more; what is stored stays"),
 	rule("wait for the lock", awaitLock, "waits until the store allows what is stored to be deleted"),
-	rule("delete what is stored", deleteStored, "names a Job that deletes the backup from the store"),
+	rule("delete what is stored", deleteStored, "names a Job that deletes the backup from the store, or deletes its VolumeSnapshot"),
 
 	rule("copy the listing", copyListing, "writes down what the list of a store says of a backup that lies in it"),
 	rule("give up", giveUp, "refuses what has failed for good"),
@@ -38,8 +40,8 @@ var policy = rules.Of(
 	rule("find again", findAgain,
 		"takes what the store has of an object that was put back without its status, and writes nothing under its name"),
 	rule("wait to back up", awaitBackup, "waits for the store, the cluster and the pause after an attempt that failed"),
-	rule("mark the upload", markUpload, "has the folder in the store on the object before anything is written there"),
-	rule("back up", backUp, "names a Job that writes the backup"),
+	rule("mark the upload", markUpload, "has the folder in the store, or the VolumeSnapshot, on the object before anything is written there"),
+	rule("back up", backUp, "names a Job that writes the backup, or a VolumeSnapshot that is taken"),
 
 	rule("follow a request", followRequest, "wants another trial when a person asks for one"),
 	rule("need an identity", needIdentity, "verifies no encrypted backup without an identity that decrypts it"),

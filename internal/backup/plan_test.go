@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
@@ -20,11 +20,12 @@ import (
 // TestPlan runs the stories in testdata. A story has one command, settle, and lines of what happens, in their order:
 //
 //	trial=BOOL, policy=DELETION, scheduled, recipients, decryption, verify-policy=POLICY, verified-today   what is wanted
+//	snapshot, source=PROBLEM|well, no-snapshots (WHY)   a VolumeSnapshot is taken: why no member's volume can be, why Kubernetes has none
 //	found, listed (PROBLEM), replaced (by another backup)   it lies in the store already, what the list says
 //	foreign (=replaced, renamed, torn, copied)   so does a snapshot of another program
 //	gone (WHY)   the list of the store does not have what was written
 //	unmarked, put-back=ID, again=ID (UID of its cluster)   the object was put back by a backup tool, what the store has of its name
-//	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|locked|well   what there is
+//	store=none|missing|unready|ready, cluster=missing|hibernated|unformed|corrupt|silent|locked|ephemeral|well   what there is
 //	write|verify|delete=succeeds|fails|refuses|disproves|locked|silent|vanishes|replaced|hangs|left (WORDS)   how the next Job ends
 //	lock=DURATION   object lock of the store
 //	request=VALUE, object (is deleted; =held: another finalizer holds it), pass=DURATION   what happens
@@ -91,12 +92,20 @@ func (s *story) set(key, value, words string) {
 	case "trial":
 		v.Spec.Verify = ptr.To(value == "true")
 	case "policy":
-		v.Spec.DeletionPolicy = v1alpha1.BackupDeletionPolicy(value)
+		v.Spec.DeletionPolicy = v1beta1.BackupDeletionPolicy(value)
 	case "found":
 		v.Spec.Cluster, v.Spec.Found, v.Cluster = "", "v1/old/a/u", backup.Cluster{}
 		s.stored = whole
 	case "listed":
 		v.Listed = listed(words)
+	case "snapshot":
+		s.bySnapshot()
+	case "source":
+		v.Source.Problem = strings.TrimPrefix(strings.TrimSpace(value+" "+words), "well")
+	case "no-snapshots":
+		v.NoSnapshots = strings.TrimSpace(value + " " + words)
+	case "deleted": // the VolumeSnapshot, by a person
+		s.jobs = nil
 	case "replaced":
 		v.Listed = listed("")
 		v.Listed.Backup.ManifestSHA256 = "m2"
@@ -125,7 +134,7 @@ func (s *story) set(key, value, words string) {
 	case "scheduled":
 		v.Scheduled = true
 	case "verify-policy":
-		v.Cluster.Verify = v1alpha1.VerifyPolicy(value)
+		v.Cluster.Verify = v1beta1.VerifyPolicy(value)
 	case "verified-today":
 		v.Cluster.LastVerified = start.Add(-2 * time.Hour)
 	case "recipients":
@@ -171,6 +180,7 @@ var clusters = map[string]backup.Cluster{
 	"corrupt":    {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Corrupt: "it has raised the alarm CORRUPT"},
 	"silent":     {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Why: "1 of 3 voters are healthy, 2 are needed"},
 	"locked":     {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Locked: true},
+	"ephemeral":  {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3, Ephemeral: true},
 	"well":       {Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3},
 }
 
@@ -220,7 +230,8 @@ func (s *story) endJob() bool {
 	}
 	if next.end == running && next.hangs {
 		s.jobs[i].words = next.words
-		s.obey(backup.Wait{Task: next.task, For: "job " + s.jobs[i].name, Soon: true})
+		step, _ := backup.Next(s.view())
+		s.obey(step)
 		return false
 	}
 	if next.end == running {
@@ -246,7 +257,7 @@ func (s *story) stand() {
 		}
 	}
 	s.out.WriteString("\n")
-	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionVerified} {
+	for _, kind := range []string{v1beta1.ConditionComplete, v1beta1.ConditionVerified} {
 		c := meta.FindStatusCondition(status.Conditions, kind)
 		fmt.Fprintf(&s.out, "  %s=%s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 	}

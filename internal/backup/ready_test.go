@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // TestReady: True once the backup is stored, and verified where that is wanted.
@@ -16,15 +16,15 @@ func TestReady(t *testing.T) {
 		want               metav1.ConditionStatus
 		reason             string
 	}{
-		{"False", "Unknown", v1alpha1.ReasonNotComplete, "False", "Running"},
-		{"True", "Unknown", v1alpha1.ReasonNotWanted, "True", "Running"},
-		{"True", "Unknown", v1alpha1.ReasonVerificationPending, "False", v1alpha1.ReasonVerificationPending},
-		{"True", "True", v1alpha1.ReasonTrialPassed, "True", v1alpha1.ReasonTrialPassed},
-		{"True", "False", v1alpha1.ReasonJobCorrupt, "False", v1alpha1.ReasonJobCorrupt},
+		{"False", "Unknown", v1beta1.ReasonNotComplete, "False", "Running"},
+		{"True", "Unknown", v1beta1.ReasonNotWanted, "True", "Running"},
+		{"True", "Unknown", v1beta1.ReasonVerificationPending, "False", v1beta1.ReasonVerificationPending},
+		{"True", "True", v1beta1.ReasonTrialPassed, "True", v1beta1.ReasonTrialPassed},
+		{"True", "False", v1beta1.ReasonJobCorrupt, "False", v1beta1.ReasonJobCorrupt},
 	} {
-		got := ready(metav1.Condition{Type: v1alpha1.ConditionComplete, Status: test.complete, Reason: "Running"},
-			metav1.Condition{Type: v1alpha1.ConditionVerified, Status: test.verified, Reason: test.why})
-		if got.Type != v1alpha1.ConditionReady || got.Status != test.want || got.Reason != test.reason {
+		got := ready(metav1.Condition{Type: v1beta1.ConditionComplete, Status: test.complete, Reason: "Running"},
+			metav1.Condition{Type: v1beta1.ConditionVerified, Status: test.verified, Reason: test.why})
+		if got.Type != v1beta1.ConditionReady || got.Status != test.want || got.Reason != test.reason {
 			t.Errorf("Complete %s, Verified %s %s: %+v", test.complete, test.verified, test.why, got)
 		}
 	}

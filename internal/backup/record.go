@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
 // status is a copy of the status, to be changed.
-func (v View) status() v1alpha1.EtcdBackupStatus { return *v.Status.DeepCopy() }
+func (v View) status() v1beta1.EtcdBackupStatus { return *v.Status.DeepCopy() }
 
 // named is the status that names the next Job, which does that task. The Job is created only after it is written.
 func (v View) named(task string) Record {
@@ -25,22 +25,22 @@ func (v View) named(task string) Record {
 	s.Jobs++
 	s.RetryAt = nil
 	s.Store, s.Path = v.Store.Name, v.path()
-	s.Job = &v1alpha1.JobReference{Name: JobName(v.Name, v.UID, task, s.Jobs), Task: task}
+	s.Job = &v1beta1.JobReference{Name: JobName(v.Name, v.UID, task, s.Jobs), Task: task}
 	if task == Backup {
 		s.Cluster, s.ClusterUID, s.ClusterID = v.Cluster.Name, v.Cluster.UID, v.Cluster.ID
 	}
-	return Record{Status: s, What: fmt.Sprintf("job %s is next, attempt %d", s.Job.Name, s.Attempts)}
+	return Record{Status: s, What: fmt.Sprintf("%s %s is next, attempt %d", v.work(task), s.Job.Name, s.Attempts)}
 }
 
 // unnamed is the status without a Job.
-func (v View) unnamed() v1alpha1.EtcdBackupStatus {
+func (v View) unnamed() v1beta1.EtcdBackupStatus {
 	s := v.status()
 	s.Job = nil
 	return s
 }
 
 // withdrawn is the status without a Job that was never created.
-func (v View) withdrawn() v1alpha1.EtcdBackupStatus {
+func (v View) withdrawn() v1beta1.EtcdBackupStatus {
 	s := v.unnamed()
 	s.Attempts = max(s.Attempts-1, 0)
 	return s
@@ -48,14 +48,14 @@ func (v View) withdrawn() v1alpha1.EtcdBackupStatus {
 
 // ended is how a Job failed that did not say so itself.
 func ended(words string) jobspec.Failed {
-	return jobspec.Failed{Reason: v1alpha1.ReasonJobEnded, Message: words}
+	return jobspec.Failed{Reason: v1beta1.ReasonJobEnded, Message: words}
 }
 
 // failed is the status after the Job has failed like that.
-func (v View) failed(f jobspec.Failed) v1alpha1.EtcdBackupStatus {
+func (v View) failed(f jobspec.Failed) v1beta1.EtcdBackupStatus {
 	s := v.status()
 	s.Job.Ended = true
-	s.Failure = &v1alpha1.BackupFailure{
+	s.Failure = &v1beta1.BackupFailure{
 		Task: s.Job.Task, Reason: string(f.Reason), Message: shortened(f.Message), Final: isFinal(s.Job.Task, f),
 	}
 	if !s.Failure.Final {
@@ -82,7 +82,7 @@ func isProof(reason jobspec.Reason) bool {
 }
 
 // failure is the step that writes down such a status.
-func failure(s v1alpha1.EtcdBackupStatus) Record {
+func failure(s v1beta1.EtcdBackupStatus) Record {
 	f := s.Failure
 	what := f.Message
 	if s.RetryAt != nil && !f.Final {
@@ -121,7 +121,7 @@ func (v View) recordDamage(f jobspec.Failed) Record {
 // askLockAfter is the pause where the store does not say until when it is locked.
 const askLockAfter = time.Hour
 
-func (v View) recordLock(s v1alpha1.EtcdBackupStatus, f jobspec.Failed) Record {
+func (v View) recordLock(s v1beta1.EtcdBackupStatus, f jobspec.Failed) Record {
 	until := f.Until
 	if !until.After(v.Now) {
 		until = v.Now.Add(askLockAfter)
@@ -133,14 +133,14 @@ func (v View) recordLock(s v1alpha1.EtcdBackupStatus, f jobspec.Failed) Record {
 }
 
 // settled is the trial after it is over. What an earlier one has proved stays.
-func settled(t *v1alpha1.BackupTrial) *v1alpha1.BackupTrial {
-	over := ptr.Deref(t, v1alpha1.BackupTrial{})
+func settled(t *v1beta1.BackupTrial) *v1beta1.BackupTrial {
+	over := ptr.Deref(t, v1beta1.BackupTrial{})
 	over.Wanted = false
 	return &over
 }
 
 // succeeded is the status after the Job has done its task.
-func (v View) succeeded() v1alpha1.EtcdBackupStatus {
+func (v View) succeeded() v1beta1.EtcdBackupStatus {
 	s := v.status()
 	s.Job.Ended = true
 	s.Failure, s.RetryAt, s.Attempts = nil, nil, 0
@@ -148,16 +148,20 @@ func (v View) succeeded() v1alpha1.EtcdBackupStatus {
 }
 
 func (v View) recordBackup(done jobspec.Done) Record {
+	if v.isSnapshot() {
+		s := v.recordSnapshot(done)
+		return Record{Status: s, What: stored(s), Event: "BackupStored"}
+	}
 	s := v.succeeded()
 	putFacts(&s, *done.Backup)
 	s.Source, s.Log = done.Source, nil
 	if at := done.Log; at != nil {
-		s.Log = &v1alpha1.LogPosition{Term: int64(at.Term), Index: int64(at.Index)} //nolint:gosec // etcd counts from 1
+		s.Log = &v1beta1.LogPosition{Term: int64(at.Term), Index: int64(at.Index)} //nolint:gosec // etcd counts from 1
 	}
 	if !done.Locked.IsZero() {
 		s.LockedUntil = ptr.To(moment(done.Locked))
 	}
-	s.Trial = &v1alpha1.BackupTrial{Wanted: v.wantsTrial(*done.Backup), Request: v.Request}
+	s.Trial = &v1beta1.BackupTrial{Wanted: v.wantsTrial(*done.Backup), Request: v.Request}
 	return Record{Status: s, What: stored(s), Event: "BackupStored"}
 }
 
@@ -165,10 +169,16 @@ func (v View) recordBackup(done jobspec.Done) Record {
 const withoutHash = "; the snapshot does not end with etcd's sha256, so that it may be a part of what an etcd had"
 
 // stored says what is in the store.
-func stored(s v1alpha1.EtcdBackupStatus) string {
+func stored(s v1beta1.EtcdBackupStatus) string {
 	what := revision(s)
+	if s.VolumeSnapshot != nil && s.Verified == nil {
+		what += ", or a later one,"
+	}
 	if s.Cluster != "" {
 		what += " of EtcdCluster " + s.Cluster
+	}
+	if taken := s.VolumeSnapshot; taken != nil {
+		return fmt.Sprintf("%s is in VolumeSnapshot %s of the volume of %s, %s", what, taken.Name, s.Source, &taken.Size)
 	}
 	what += " is in EtcdBackupStore " + s.Store
 	if s.StoredSize != nil {
@@ -183,7 +193,7 @@ func stored(s v1alpha1.EtcdBackupStatus) string {
 	return what
 }
 
-func revision(s v1alpha1.EtcdBackupStatus) string {
+func revision(s v1beta1.EtcdBackupStatus) string {
 	if s.Revision == 0 {
 		return "the data"
 	}
@@ -192,11 +202,14 @@ func revision(s v1alpha1.EtcdBackupStatus) string {
 
 func (v View) recordTrial(t jobspec.Trial) Record {
 	s := v.succeeded()
-	s.Trial = &v1alpha1.BackupTrial{Request: s.Trial.Request}
-	s.Verified = &v1alpha1.Verification{At: moment(v.Now), Took: metav1.Duration{Duration: t.Took.Round(time.Millisecond)}}
+	s.Trial = &v1beta1.BackupTrial{Request: s.Trial.Request}
+	s.Verified = &v1beta1.Verification{At: moment(v.Now), Took: metav1.Duration{Duration: t.Took.Round(time.Millisecond)}}
 	if s.Program != "" { // only the trial knows what is in it
-		s.Revision, s.Keys, s.DatabaseSize = t.Revision, new(t.Keys), v1alpha1.SizeOf(t.Database)
+		s.Revision, s.Keys, s.DatabaseSize = t.Revision, new(t.Keys), v1beta1.SizeOf(t.Database)
 		s.EtcdVersion, s.ManifestSHA256, s.NoHash = t.ClusterVersion, t.SHA256, t.NoHash
+	}
+	if s.VolumeSnapshot != nil {
+		s.Revision, s.Keys, s.DatabaseSize = t.Revision, new(t.Keys), v1beta1.SizeOf(t.Database)
 	}
 	what := fmt.Sprintf("an etcd has served %s with %d keys, after %s", revision(s), t.Keys, s.Verified.Took.Duration)
 	if s.NoHash {
@@ -206,7 +219,7 @@ func (v View) recordTrial(t jobspec.Trial) Record {
 }
 
 // putFacts writes down what a manifest says. What it does not say stays as it is known.
-func putFacts(s *v1alpha1.EtcdBackupStatus, f jobspec.Facts) {
+func putFacts(s *v1beta1.EtcdBackupStatus, f jobspec.Facts) {
 	s.Cluster, s.ClusterUID, s.ClusterID = cmp.Or(f.Cluster, s.Cluster), cmp.Or(f.ClusterUID, s.ClusterUID), cmp.Or(f.ClusterID, s.ClusterID)
 	s.Reason, s.EtcdVersion = cmp.Or(f.Reason, s.Reason), cmp.Or(f.EtcdVersion, s.EtcdVersion)
 	s.Revision, s.CompactRevision = cmp.Or(f.Revision, s.Revision), cmp.Or(f.CompactRevision, s.CompactRevision)
@@ -214,10 +227,10 @@ func putFacts(s *v1alpha1.EtcdBackupStatus, f jobspec.Facts) {
 		s.Keys = new(*f.Keys)
 	}
 	if f.Database > 0 {
-		s.DatabaseSize = v1alpha1.SizeOf(f.Database)
+		s.DatabaseSize = v1beta1.SizeOf(f.Database)
 	}
 	if f.Stored > 0 {
-		s.StoredSize = v1alpha1.SizeOf(f.Stored)
+		s.StoredSize = v1beta1.SizeOf(f.Stored)
 	}
 	s.ManifestSHA256, s.Encrypted = cmp.Or(f.ManifestSHA256, s.ManifestSHA256), f.Encrypted
 	if !f.StartedAt.IsZero() {

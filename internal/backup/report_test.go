@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
@@ -66,8 +66,8 @@ func TestFailedActIsTold(t *testing.T) {
 	v := w.view()
 	step, _ := backup.Next(v)
 	s := backup.Report(v, 1, "", step, errors.New("exceeded quota"))
-	c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionComplete)
-	if c.Reason != v1alpha1.ReasonStepFailed || !strings.Contains(c.Message, "exceeded quota") || s.Job != nil {
+	c := meta.FindStatusCondition(s.Conditions, v1beta1.ConditionComplete)
+	if c.Reason != v1beta1.ReasonStepFailed || !strings.Contains(c.Message, "exceeded quota") || s.Job != nil {
 		t.Errorf("condition %+v, job %+v", c, s.Job)
 	}
 	if events := backup.Events(v.Status, s, step, errors.New("exceeded quota")); len(events) > 0 {

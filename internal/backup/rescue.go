@@ -17,6 +17,6 @@ func (m JobBuilder) rescue(seen Seen, v View, step CreateJob, order jobspec.Orde
 	order.Backup.Stopped, order.Backup.Secure, order.Backup.ClusterID = true, true, v.Volume.ClusterID
 	order.Backup.Members = []jobspec.Member{{Name: v.Volume.Name, Address: jobspec.TrialAddress}}
 	room := *resource.NewQuantity(v.Volume.Size+beside, resource.BinarySI)
-	image := m.imageOf(v.Volume.Version, seen.Cluster)
+	image := m.EtcdImage(v.Volume.Version, seen.Cluster)
 	return jobs.Rescue(seen.Backup, seen.Store, seen.Cluster, step.Name, copying, order, image, room, m.Image)
 }

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -17,9 +17,9 @@ import (
 func ofVolume() backup.Seen {
 	s := seen()
 	s.Backup.Spec.Volume = "a-1"
-	s.Backup.Annotations = map[string]string{v1alpha1.AnnotationUpload: string(s.Backup.UID)}
-	s.Volume = specs.Volume(s.Cluster, "a-1", &v1alpha1.Bootstrap{Token: string(s.Cluster.UID), Members: []string{"a-1"}})
-	s.Volume.Annotations[v1alpha1.AnnotationVersion], s.Volume.Annotations[v1alpha1.AnnotationClusterID] = "3.5.35", "c7"
+	s.Backup.Annotations = map[string]string{v1beta1.AnnotationUpload: string(s.Backup.UID)}
+	s.Volume = specs.Volume(s.Cluster, "a-1", &v1beta1.Bootstrap{Token: string(s.Cluster.UID), Members: []string{"a-1"}})
+	s.Volume.Annotations[v1beta1.AnnotationVersion], s.Volume.Annotations[v1beta1.AnnotationClusterID] = "3.5.35", "c7"
 	s.Volume.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("8Gi")}
 	return s
 }
@@ -48,7 +48,7 @@ func TestVolumesThatAreNotRescued(t *testing.T) {
 		"is next, attempt 1":               func(s *backup.Seen) { s.Cluster.Status.Members = nil },
 		"volume a-1, which does not exist": func(s *backup.Seen) { s.Volume = nil },
 		"pod a-1 to be gone":               func(s *backup.Seen) { s.Pod = &corev1.Pod{} },
-		"volume a-1 to be one of":          func(s *backup.Seen) { s.Volume.Labels[v1alpha1.LabelCluster] = "another" },
+		"volume a-1 to be one of":          func(s *backup.Seen) { s.Volume.Labels[v1beta1.LabelCluster] = "another" },
 	} {
 		s := ofVolume()
 		change(&s)

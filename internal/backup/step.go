@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Step is the one next thing to do for an EtcdBackup. The set is closed, and String is the sentence that people
@@ -32,7 +32,7 @@ type (
 	// Record writes facts into the status. The API server refuses it if the object has changed since it was read.
 	Record struct {
 		// Status is the whole status as it is to be, but for phase, progress and conditions, which follow from it.
-		Status v1alpha1.EtcdBackupStatus
+		Status v1beta1.EtcdBackupStatus
 		What   string // as a sentence
 		Event  string
 		Warns  bool
@@ -41,6 +41,13 @@ type (
 	CreateJob struct{ Name, Task string }
 	// DeleteJob deletes the Job with this UID, and its Pods.
 	DeleteJob struct{ Name, UID, Because string }
+	// CreateSnapshot has the VolumeSnapshot taken that the status names, of the volume of a member.
+	CreateSnapshot struct {
+		Name   string
+		Source Source
+	}
+	// DeleteSnapshot deletes the VolumeSnapshot with this UID.
+	DeleteSnapshot struct{ Name, UID, Because string }
 	// AddFinalizer keeps the object until what is stored is deleted.
 	AddFinalizer struct{}
 	// RemoveFinalizer lets Kubernetes delete the object.
@@ -68,6 +75,8 @@ type (
 func (s Record) about() Kind          { return Kind{Event: s.Event, Warns: s.Warns} }
 func (s CreateJob) about() Kind       { return Kind{Event: s.Task + "Started"} }
 func (s DeleteJob) about() Kind       { return Kind{} }
+func (s CreateSnapshot) about() Kind  { return Kind{Event: "BackupStarted"} }
+func (s DeleteSnapshot) about() Kind  { return Kind{} }
 func (s AddFinalizer) about() Kind    { return Kind{} }
 func (s RemoveFinalizer) about() Kind { return Kind{Event: s.Event, Warns: s.Warns} }
 func (s Mark) about() Kind            { return Kind{} }
@@ -78,7 +87,14 @@ func (s Done) about() Kind            { return Kind{Rests: true} }
 func (s Record) String() string    { return "record: " + s.What }
 func (s CreateJob) String() string { return fmt.Sprintf("create job %s (%s)", s.Name, s.Task) }
 
-func (s DeleteJob) String() string       { return fmt.Sprintf("delete job %s: %s", s.Name, s.Because) }
+func (s DeleteJob) String() string { return fmt.Sprintf("delete job %s: %s", s.Name, s.Because) }
+func (s CreateSnapshot) String() string {
+	return fmt.Sprintf("create VolumeSnapshot %s of the volume of %s, which has revision %d", s.Name, s.Source.Member, s.Source.Revision)
+}
+
+func (s DeleteSnapshot) String() string {
+	return fmt.Sprintf("delete VolumeSnapshot %s: %s", s.Name, s.Because)
+}
 func (s AddFinalizer) String() string    { return "add the finalizer" }
 func (s RemoveFinalizer) String() string { return "remove the finalizer: " + s.Because }
 func (s Mark) String() string            { return "put the name of the folder " + s.Upload + " on the object" }

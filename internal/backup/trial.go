@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
@@ -26,11 +26,11 @@ func (v View) wantsTrial(f jobspec.Facts) bool {
 		return true
 	}
 	switch v.Cluster.Verify {
-	case v1alpha1.VerifyNever:
+	case v1beta1.VerifyNever:
 		return false
-	case v1alpha1.VerifyAlways:
+	case v1beta1.VerifyAlways:
 		return true
-	case v1alpha1.VerifyDaily:
+	case v1beta1.VerifyDaily:
 		return day(v.Cluster.LastVerified) != day(f.StartedAt)
 	default:
 		return f.Database < trialsBelow || day(v.Cluster.LastVerified) != day(f.StartedAt)
@@ -58,17 +58,17 @@ func needIdentity(v View) Step {
 	if !v.isTrialWanted() || !v.Status.Encrypted || v.Decryption != "" {
 		return nil
 	}
-	s := v.untried(v1alpha1.ReasonEncrypted, fmt.Sprintf("it is encrypted, and no identity is named that decrypts it: "+
+	s := v.untried(v1beta1.ReasonEncrypted, fmt.Sprintf("it is encrypted, and no identity is named that decrypts it: "+
 		"name a Secret with one in spec.backup.decryption of EtcdCluster %s, and then change the annotation %s of this EtcdBackup",
-		v.Status.Cluster, v1alpha1.AnnotationVerifyOnce))
+		v.Status.Cluster, v1beta1.AnnotationVerifyOnce))
 	return failure(s)
 }
 
 // untried is the status after trials were given up without a proof.
-func (v View) untried(reason, why string) v1alpha1.EtcdBackupStatus {
+func (v View) untried(reason, why string) v1beta1.EtcdBackupStatus {
 	s := v.status()
 	s.Trial, s.RetryAt = settled(s.Trial), nil
-	s.Failure = &v1alpha1.BackupFailure{Task: Verify, Reason: reason, Message: shortened(why), Final: true}
+	s.Failure = &v1beta1.BackupFailure{Task: Verify, Reason: reason, Message: shortened(why), Final: true}
 	return s
 }
 
@@ -85,8 +85,8 @@ func endTrials(v View) Step {
 		last = v.Status.Failure.Message
 	}
 	why := fmt.Sprintf("no trial has ended within %s: %s; change the annotation %s to have another one",
-		hours(scheduleWaits), last, v1alpha1.AnnotationVerifyOnce)
-	return failure(v.untried(v1alpha1.ReasonTooLate, why))
+		hours(scheduleWaits), last, v1beta1.AnnotationVerifyOnce)
+	return failure(v.untried(v1beta1.ReasonTooLate, why))
 }
 
 func awaitTrial(v View) Step {

@@ -3,7 +3,7 @@ package backup
 import (
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
@@ -27,8 +27,8 @@ type View struct {
 	Upload       string // name of the folder that an object of this name was written to, by the annotation; empty: none
 	Request      string // value of the annotation that asks for another trial; empty: none
 
-	Spec   v1alpha1.EtcdBackupSpec
-	Status v1alpha1.EtcdBackupStatus
+	Spec   v1beta1.EtcdBackupSpec
+	Status v1beta1.EtcdBackupStatus
 
 	Gone    string          // why the content is no longer in the store; empty: as far as is known it is there
 	Again   []jobspec.Found // what the list of the store has of this name, before anything is written
@@ -37,6 +37,13 @@ type View struct {
 	Cluster Cluster
 	Volume  Volume        // that is backed up instead of what the cluster serves; without a Name none is
 	Job     jobs.Observed // of the name in the status
+
+	// Of a backup by VolumeSnapshot: what was read under the name of it, what the status says of it once it is ready, why Kubernetes has none
+	// at all, and the member whose volume is taken next.
+	Taken       jobs.Observed
+	Reference   *v1beta1.VolumeSnapshotReference
+	NoSnapshots string
+	Source      Source
 
 	Recipients []string // of age, for a backup that is yet to be written; none: it is not encrypted
 	Decryption string   // name of the Secret with identities of age; empty: none
@@ -58,13 +65,14 @@ type Cluster struct {
 	UID        string
 	ID         string // etcd's, in hexadecimal; empty: it has not formed
 	Hibernated bool
+	Ephemeral  bool   // its members have no volumes
 	Corrupt    string // what the cluster says of its alarm CORRUPT; empty: there is none
 	Answering  int    // members that answer linearizable reads
 	Locked     bool   // etcd answers its users only
 	Why        string // why none does, in the cluster's words
 
-	Verify       v1alpha1.VerifyPolicy // empty: by the size of the database
-	LastVerified time.Time             // when the newest backup that is verified was begun; zero: there is none
+	Verify       v1beta1.VerifyPolicy // empty: by the size of the database
+	LastVerified time.Time            // when the newest backup that is verified was begun; zero: there is none
 }
 
 // Volume is that of a member that does not run.
@@ -83,8 +91,11 @@ func (v View) isFound() bool { return v.Spec.Found != "" }
 
 // IsComplete says whether the backup is in the store, and can be restored for all that is known.
 func (v View) IsComplete() bool {
-	if v.isFound() {
+	switch {
+	case v.isFound():
 		return v.Status.Path != "" && !v.hasFailed(Backup)
+	case v.isSnapshot():
+		return v.Status.VolumeSnapshot != nil
 	}
 	return v.Status.ManifestSHA256 != ""
 }
@@ -117,13 +128,17 @@ func (v View) retryAt(task string) time.Time {
 func (v View) isTrialWanted() bool { return v.Status.Trial != nil && v.Status.Trial.Wanted }
 
 // deletes says whether what is stored is deleted with the object.
-func (v View) deletes() bool { return v.Spec.DeletionPolicy == v1alpha1.DeleteBackup }
+func (v View) deletes() bool { return v.Spec.DeletionPolicy == v1beta1.DeleteBackup }
 
-// path is where the backup lies, or will lie, in the store.
+// path is where the backup lies, or will lie, in the store; the name of a VolumeSnapshot.
 func (v View) path() string {
 	switch {
 	case v.isFound():
 		return v.Spec.Found
+	case v.isSnapshot() && v.isPutBack():
+		return v.Upload
+	case v.isSnapshot() && !v.IsComplete() && v.Status.Job == nil: // each attempt has another name
+		return JobName(v.Name, v.UID, Backup, v.Status.Jobs+1)
 	case v.Status.Path != "":
 		return v.Status.Path
 	case v.isPutBack():

@@ -3,6 +3,7 @@ package backup_test
 import (
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
@@ -62,7 +63,7 @@ func starts() []namedWorld {
 	add("a person's", func(*world) {})
 	add("not marked", func(w *world) { w.v.Upload = "" })
 	add("of a schedule", func(w *world) { w.v.Scheduled = true })
-	add("to be deleted with what is stored", func(w *world) { w.v.Spec.DeletionPolicy = v1alpha1.DeleteBackup })
+	add("to be deleted with what is stored", func(w *world) { w.v.Spec.DeletionPolicy = v1beta1.DeleteBackup })
 	add("encrypted", func(w *world) { w.v.Recipients = []string{"age1x"} })
 	add("not to be verified", func(w *world) { w.v.Spec.Verify = ptr.To(false) })
 	add("found", func(w *world) {
@@ -74,7 +75,16 @@ func starts() []namedWorld {
 		w.v.Again = []jobspec.Found{*listed("")}
 		w.v.Again[0].Path = "v1/ns/a/old"
 	})
-	add("locked by the store", func(w *world) { w.v.Spec.DeletionPolicy, w.lock = v1alpha1.DeleteBackup, 24*time.Hour })
+	add("locked by the store", func(w *world) { w.v.Spec.DeletionPolicy, w.lock = v1beta1.DeleteBackup, 24*time.Hour })
+	add("by VolumeSnapshot", (*world).bySnapshot)
+	add("by VolumeSnapshot, to be deleted with it", func(w *world) {
+		w.bySnapshot()
+		w.v.Spec.DeletionPolicy = v1beta1.DeleteBackup
+	})
+	add("by VolumeSnapshot, put back", func(w *world) {
+		w.bySnapshot()
+		w.v.Upload, w.jobs = "old", []job{{name: "old", uid: "uid-old", task: backup.Backup, end: succeeds}}
+	})
 	return all
 }
 
@@ -126,17 +136,31 @@ func violation(before, after *world, step backup.Step) string {
 	switch s := step.(type) {
 	case backup.CreateJob:
 		return createViolation(before, s)
+	case backup.CreateSnapshot:
+		return createViolation(before, backup.CreateJob{Name: s.Name, Task: backup.Backup})
+	case backup.DeleteSnapshot:
+		if was.VolumeSnapshot != nil && !before.v.Deleting {
+			return "a VolumeSnapshot is deleted that is the backup"
+		}
 	case backup.DeleteJob:
 		if !was.Job.Ended && !before.v.Deleting {
 			return "a Job is deleted whose result is not written down"
 		}
 	case backup.RemoveFinalizer:
-		if before.v.Deleting && before.v.Spec.DeletionPolicy == v1alpha1.DeleteBackup && before.stored != nothing && before.v.Store.Exists {
+		if before.v.Deleting && before.v.Spec.DeletionPolicy == v1beta1.DeleteBackup && before.stored != nothing && before.v.Store.Exists {
 			return "an object goes whose deletionPolicy is Delete, and what is stored stays"
+		}
+		isThere := before.v.NoSnapshots == "" && before.view().Taken.For != ""
+		if before.v.Deleting && before.v.Spec.DeletionPolicy == v1beta1.DeleteBackup && isThere {
+			return "an object goes whose deletionPolicy is Delete, and its VolumeSnapshot stays"
 		}
 	case backup.Record, backup.AddFinalizer, backup.Mark, backup.Wait, backup.Refuse, backup.Done:
 	}
 	switch {
+	case was.VolumeSnapshot != nil && (is.VolumeSnapshot == nil || is.Path != was.Path):
+		return "a VolumeSnapshot that is the backup is forgotten"
+	case was.VolumeSnapshot == nil && is.VolumeSnapshot != nil: // which the status named up to now
+		return trialViolation(before, was, is)
 	case was.Job != nil && is.Job == nil && before.view().Job.Exists && before.view().Job.Owned && before.view().Job.UID == was.Job.UID:
 		return "a Job is forgotten that exists"
 	case before.v.Spec.Found == "" && was.ManifestSHA256 != "" &&
@@ -153,24 +177,30 @@ func createViolation(before *world, s backup.CreateJob) string {
 	switch {
 	case status.Job == nil || status.Job.Name != s.Name || status.Job.Task != s.Task:
 		return "a Job is created that the status does not name"
-	case s.Task == backup.Delete && (!before.v.Deleting || before.v.Spec.DeletionPolicy != v1alpha1.DeleteBackup):
+	case s.Task == backup.Delete && (!before.v.Deleting || before.v.Spec.DeletionPolicy != v1beta1.DeleteBackup):
 		return "what is stored is deleted, and that was not reported"
-	case !before.v.Store.Exists || s.Task == backup.Backup && before.v.Cluster.Hibernated:
+	case !before.isSnapshot() && !before.v.Store.Exists || s.Task == backup.Backup && before.v.Cluster.Hibernated:
 		return "a Job is created that cannot do its work"
 	case s.Task == backup.Backup && before.v.Spec.Found != "":
 		return "a backup that was found is written"
-	case s.Task == backup.Backup && status.ManifestSHA256 != "":
+	case s.Task == backup.Backup && (status.ManifestSHA256 != "" || status.VolumeSnapshot != nil):
 		return "a backup that is complete is written again"
 	}
 	for _, j := range before.jobs {
-		if j.end != stranger && j.name != s.Name {
+		if j.end != stranger && j.name != s.Name && !before.has(j) {
 			return "a second Job is created beside " + j.name
 		}
 	}
 	return ""
 }
 
-func trialViolation(before *world, was, is v1alpha1.EtcdBackupStatus) string {
+// has says whether a VolumeSnapshot is the backup, or was it and is yet to be deleted.
+func (w *world) has(j job) bool {
+	s := w.v.Status.VolumeSnapshot
+	return w.isSnapshot() && j.task == backup.Backup && s != nil && s.UID == j.uid
+}
+
+func trialViolation(before *world, was, is v1beta1.EtcdBackupStatus) string {
 	job := before.view().Job
 	switch {
 	case status(was, "Verified") != "True" && status(is, "Verified") == "True" && was.Verified == nil &&
@@ -189,7 +219,7 @@ func trialViolation(before *world, was, is v1alpha1.EtcdBackupStatus) string {
 	return ""
 }
 
-func status(s v1alpha1.EtcdBackupStatus, kind string) metav1.ConditionStatus {
+func status(s v1beta1.EtcdBackupStatus, kind string) metav1.ConditionStatus {
 	c := meta.FindStatusCondition(s.Conditions, kind)
 	if c == nil {
 		return ""
@@ -206,7 +236,7 @@ func (w *world) happenings() []*world {
 		all = append(all, next)
 	}
 	for i, j := range w.jobs {
-		for _, how := range endsOf(j) {
+		for _, how := range endsOf(j, w.isSnapshot()) {
 			happens(func(w *world) { w.finish(i, how) })
 		}
 	}
@@ -229,12 +259,14 @@ func (w *world) happenings() []*world {
 }
 
 // endsOf are the ways in which a Job may end.
-func endsOf(j job) []end {
+func endsOf(j job, isSnapshot bool) []end {
 	switch {
 	case j.end != running:
 		return nil
 	case j.task == backup.Delete:
 		return []end{succeeds, fails, refuses, silent, locked}
+	case isSnapshot && j.task == backup.Backup:
+		return []end{succeeds, fails}
 	case j.task == backup.Verify:
 		return []end{succeeds, fails, refuses, silent, disproves}
 	default:
@@ -247,8 +279,8 @@ func (w *world) disturbances() []func(*world) {
 	all := []func(*world){
 		func(w *world) { w.v.Deleting, w.gone = true, !w.v.HasFinalizer },
 		func(w *world) { w.v.Request = "1" },
-		func(w *world) { w.v.Spec.DeletionPolicy = v1alpha1.RetainBackup },
-		func(w *world) { w.v.Spec.DeletionPolicy = v1alpha1.DeleteBackup },
+		func(w *world) { w.v.Spec.DeletionPolicy = v1beta1.RetainBackup },
+		func(w *world) { w.v.Spec.DeletionPolicy = v1beta1.DeleteBackup },
 	}
 	for _, store := range []string{"missing", "unready", "ready"} {
 		all = append(all, func(w *world) { w.v.Store = stores[store] })
@@ -257,6 +289,14 @@ func (w *world) disturbances() []func(*world) {
 		all = append(all,
 			func(w *world) { w.jobs = nil },
 			func(w *world) { w.jobs = []job{{name: j.name, uid: "another", task: j.task, end: stranger}} })
+	}
+	if w.isSnapshot() {
+		all = append(all,
+			func(w *world) { // with which all that there were go
+				w.v.NoSnapshots = "the CRDs are not installed"
+				w.jobs = slices.DeleteFunc(w.jobs, func(j job) bool { return j.task == backup.Backup })
+			}, func(w *world) { w.v.NoSnapshots = "" },
+			func(w *world) { w.v.Source.Problem = "none answers" }, func(w *world) { w.v.Source.Problem = "" })
 	}
 	if w.v.Spec.Found != "" {
 		return append(all, func(w *world) { w.v.Listed = listed("") }, func(w *world) { w.v.Listed = listed("corrupt") })
@@ -294,23 +334,25 @@ type moment struct {
 	luck                                                  int
 	first, second                                         job
 
-	job                                v1alpha1.JobReference
-	failure                            v1alpha1.BackupFailure
-	trial                              v1alpha1.BackupTrial
+	taken, noSnapshots, noSource       bool
+	job                                v1beta1.JobReference
+	failure                            v1beta1.BackupFailure
+	trial                              v1beta1.BackupTrial
 	verified, retry, locked, path, sha bool
 }
 
 func (w *world) moment() moment {
 	s := w.v.Status
 	m := moment{
-		deleting: w.v.Deleting, finalizer: w.v.HasFinalizer, request: w.v.Request != "", policy: w.v.Spec.DeletionPolicy == v1alpha1.DeleteBackup,
+		deleting: w.v.Deleting, finalizer: w.v.HasFinalizer, request: w.v.Request != "", policy: w.v.Spec.DeletionPolicy == v1beta1.DeleteBackup,
 		late: w.v.Created.Before(start), lateTrial: s.FinishedAt != nil && s.FinishedAt.Time.Before(start.Add(-2*time.Hour)),
 		exists: w.v.Store.Exists, ready: w.v.Store.Ready, hibernated: w.v.Cluster.Hibernated, stored: w.stored,
 		upload: w.upload(), gone: w.v.Gone, again: len(w.v.Again), verified: s.Verified != nil, luck: w.luck,
 		retry: s.RetryAt != nil && s.RetryAt.After(start), locked: s.LockedUntil != nil && s.LockedUntil.After(start),
-		path: s.Path != "", sha: s.ManifestSHA256 != "", trial: ptr.Deref(s.Trial, v1alpha1.BackupTrial{}),
+		path: s.Path != "", sha: s.ManifestSHA256 != "", trial: ptr.Deref(s.Trial, v1beta1.BackupTrial{}),
 	}
 	m.trial.Message = ""
+	m.taken, m.noSnapshots, m.noSource = s.VolumeSnapshot != nil, w.v.NoSnapshots != "", w.v.Source.Problem != ""
 	if w.v.Listed != nil {
 		m.listed = 1 + len(w.v.Listed.Problem)
 	}
@@ -343,7 +385,7 @@ func (w *world) upload() string {
 	switch {
 	case w.v.Upload == folder:
 		return "current"
-	case strings.HasPrefix(w.v.Upload, w.v.UID):
+	case strings.HasPrefix(w.v.Upload, w.v.UID), strings.Contains(w.v.Upload, "-backup-"):
 		return "of an earlier attempt"
 	default:
 		return w.v.Upload
@@ -351,7 +393,7 @@ func (w *world) upload() string {
 }
 
 // known is a Job by what the status says of it.
-func (j job) known(s v1alpha1.EtcdBackupStatus) job {
+func (j job) known(s v1beta1.EtcdBackupStatus) job {
 	known := job{task: j.task, end: j.end}
 	if s.Job != nil && s.Job.Name == j.name {
 		known.name = "named"
@@ -402,24 +444,32 @@ func (k *walk) settled(path []moment) {
 	}
 }
 
+// hindersSnapshot says whether no VolumeSnapshot can be taken, or the one is gone that the object stands for.
+func (w *world) hindersSnapshot() bool {
+	v := w.view()
+	isLost := v.Gone != "" || v.Upload == "old" && v.Taken.For == ""
+	return w.isSnapshot() && (isLost || v.NoSnapshots != "" || v.Source.Problem != "")
+}
+
 // left says what was not done although nothing hinders it.
 func (w *world) left() string {
 	s := w.v.Status
-	hindered := !w.v.Store.Ready || w.v.Cluster.Hibernated || w.v.Spec.Found != "" && w.v.Listed == nil
+	hindered := !w.isSnapshot() && !w.v.Store.Ready || w.hindersSnapshot() || w.v.Cluster.Hibernated ||
+		w.v.Spec.Found != "" && w.v.Listed == nil
 	switch {
 	case w.v.Deleting && w.v.HasFinalizer:
 		return "the object stays for ever"
 	case s.Job != nil:
 		return "the status names a Job"
-	case len(w.jobs) > 0 && w.jobs[0].end != stranger:
+	case slices.ContainsFunc(w.jobs, func(j job) bool { return j.end != stranger && !w.has(j) && j.name != "old" }):
 		return "a Job is left"
-	case w.v.HasFinalizer != (w.v.Spec.DeletionPolicy == v1alpha1.DeleteBackup):
+	case w.v.HasFinalizer != (w.v.Spec.DeletionPolicy == v1beta1.DeleteBackup):
 		return "the finalizer is not as deletionPolicy says"
 	case hindered:
 		return ""
 	case s.Failure != nil && s.Failure.Final:
 		return ""
-	case s.Phase != v1alpha1.BackupComplete:
+	case s.Phase != v1beta1.BackupComplete:
 		return "the backup is not complete"
 	case s.Trial == nil || s.Trial.Wanted:
 		return "a trial is open"

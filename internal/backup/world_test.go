@@ -6,10 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
@@ -66,10 +67,17 @@ const (
 func newWorld() *world {
 	return &world{v: backup.View{
 		Name: "b", Namespace: "ns", UID: "11111111-2222", Upload: "11111111-2222", Created: start, Now: start,
-		Spec:    v1alpha1.EtcdBackupSpec{Cluster: "a", Store: "offsite", DeletionPolicy: v1alpha1.RetainBackup},
+		Spec:    v1beta1.EtcdBackupSpec{Cluster: "a", Store: "offsite", DeletionPolicy: v1beta1.RetainBackup},
 		Store:   backup.Store{Name: "offsite", Exists: true, Ready: true},
 		Cluster: backup.Cluster{Name: "a", Exists: true, UID: "c-uid", ID: "c1", Answering: 3},
 	}}
+}
+
+// bySnapshot has a VolumeSnapshot taken instead.
+func (w *world) bySnapshot() {
+	w.v.Spec.Store, w.v.Store, w.v.Upload = "", backup.Store{}, ""
+	w.v.Spec.VolumeSnapshot = &v1beta1.VolumeSnapshotBackup{}
+	w.v.Source = backup.Source{Member: "a-1", Revision: 7, Version: "3.6.16", Database: 20 << 20, StorageClass: "fast", Size: "1Gi", At: start}
 }
 
 func (w *world) copy() *world {
@@ -83,6 +91,7 @@ func (w *world) copy() *world {
 func (w *world) view() backup.View {
 	v := w.v
 	v.Status = *w.v.Status.DeepCopy()
+	w.seeSnapshot(&v)
 	if v.Status.Job == nil {
 		return v
 	}
@@ -93,6 +102,31 @@ func (w *world) view() backup.View {
 		}
 	}
 	return v
+}
+
+func (w *world) isSnapshot() bool { return w.v.Spec.VolumeSnapshot != nil }
+
+// seeSnapshot reads the VolumeSnapshot, which stands among the Jobs.
+func (w *world) seeSnapshot(v *backup.View) {
+	name := backup.SnapshotName(&v1beta1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1beta1.AnnotationUpload: v.Upload}}, Spec: v.Spec, Status: v.Status,
+	})
+	i := w.find(name)
+	if !w.isSnapshot() {
+		return
+	}
+	if i >= 0 && v.NoSnapshots == "" {
+		j := w.jobs[i]
+		v.Taken = j.seen(*v)
+		if v.Taken.For = v.Name; j.end == stranger {
+			v.Taken.For = ""
+		}
+		if j.end == running {
+			v.Taken.Trouble = j.words
+		}
+		v.Reference = &v1beta1.VolumeSnapshotReference{Name: j.name, UID: j.uid, StorageClass: "fast", Size: resource.MustParse("1Gi")}
+	}
+	v.Gone = backup.WithoutSnapshot(*v)
 }
 
 func (w *world) find(name string) int {
@@ -133,12 +167,16 @@ func (j job) seen(v backup.View) jobs.Observed {
 }
 
 func (j job) done(v backup.View) *jobspec.Done {
+	manifest := "m1"
+	if v.Spec.VolumeSnapshot != nil {
+		manifest = ""
+	}
 	switch j.task {
 	case backup.Backup:
 		return &jobspec.Done{Source: "a-1", Backup: &jobspec.Facts{
 			ID: v.UID, Name: v.Name, Namespace: v.Namespace, Cluster: "a", ClusterUID: "c-uid", ClusterID: "c1", Revision: 7, Keys: ptr.To[int64](3),
 			Database: 20 << 20, Stored: 4 << 20, EtcdVersion: "3.6.16", Encrypted: len(v.Recipients) > 0,
-			StartedAt: start, FinishedAt: start.Add(time.Second), ManifestSHA256: "m1",
+			StartedAt: start, FinishedAt: start.Add(time.Second), ManifestSHA256: manifest,
 		}}
 	case backup.Verify:
 		return &jobspec.Done{Trial: &jobspec.Trial{
@@ -163,6 +201,12 @@ func (w *world) obey(step backup.Step) {
 		}
 	case backup.DeleteJob:
 		w.jobs = slices.DeleteFunc(w.jobs, func(j job) bool { return j.uid == s.UID })
+	case backup.CreateSnapshot:
+		if w.find(s.Name) < 0 {
+			w.jobs = append(w.jobs, job{name: s.Name, uid: fmt.Sprintf("uid-%d", w.v.Status.Jobs), task: backup.Backup})
+		}
+	case backup.DeleteSnapshot:
+		w.jobs = slices.DeleteFunc(w.jobs, func(j job) bool { return j.uid == s.UID })
 	case backup.AddFinalizer:
 		w.v.HasFinalizer = true
 	case backup.Mark:
@@ -179,12 +223,12 @@ func (w *world) obey(step backup.Step) {
 }
 
 // written is a status as it is read again.
-func written(s v1alpha1.EtcdBackupStatus) v1alpha1.EtcdBackupStatus {
+func written(s v1beta1.EtcdBackupStatus) v1beta1.EtcdBackupStatus {
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err)
 	}
-	var again v1alpha1.EtcdBackupStatus
+	var again v1beta1.EtcdBackupStatus
 	if err := json.Unmarshal(text, &again); err != nil {
 		panic(err)
 	}
@@ -196,6 +240,7 @@ func (w *world) finish(i int, how end) {
 	j := &w.jobs[i]
 	j.end = how
 	switch {
+	case w.isSnapshot():
 	case how == succeeds && j.task == backup.Backup:
 		w.stored = whole
 	case how == succeeds && j.task == backup.Delete:

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -20,16 +20,19 @@ const scheduleWaits = 6 * time.Hour
 // are empty if it can.
 func obstacle(v View, task string) (reason, why string) {
 	store := v.Store
+	if v.isSnapshot() {
+		return snapshotObstacle(v, task)
+	}
 	switch {
 	case store.Name == "":
-		return v1alpha1.ReasonNoStoreNamed, fmt.Sprintf("a store: set spec.backup.store of EtcdCluster %s, "+
+		return v1beta1.ReasonNoStoreNamed, fmt.Sprintf("a store: set spec.backup.store of EtcdCluster %s, "+
 			"or create an EtcdBackup with spec.store", v.Cluster.Name)
 	case !store.Exists:
-		return v1alpha1.ReasonStoreMissing, fmt.Sprintf("EtcdBackupStore %s, which does not exist: create it", store.Name)
+		return v1beta1.ReasonStoreMissing, fmt.Sprintf("EtcdBackupStore %s, which does not exist: create it", store.Name)
 	case task == Delete: // a store that is full, and thus not ready, must be able to become emptier
 		return "", ""
 	case !store.Ready:
-		return v1alpha1.ReasonStoreUnready, fmt.Sprintf("EtcdBackupStore %s, which is not ready: %s", store.Name, store.Why)
+		return v1beta1.ReasonStoreUnready, fmt.Sprintf("EtcdBackupStore %s, which is not ready: %s", store.Name, store.Why)
 	case task == Verify:
 		return "", ""
 	case v.Volume.Name != "":
@@ -44,12 +47,12 @@ func volumeObstacle(c Cluster, volume Volume) (reason, why string) {
 	case !c.Exists:
 		return clusterObstacle(c)
 	case !volume.Exists:
-		return v1alpha1.ReasonVolumeMissing, fmt.Sprintf("volume %s, which does not exist: name the volume of a member of EtcdCluster %s",
+		return v1beta1.ReasonVolumeMissing, fmt.Sprintf("volume %s, which does not exist: name the volume of a member of EtcdCluster %s",
 			volume.Name, c.Name)
 	case volume.Foreign != "":
-		return v1alpha1.ReasonVolumeMissing, fmt.Sprintf("volume %s to be one of EtcdCluster %s: %s", volume.Name, c.Name, volume.Foreign)
+		return v1beta1.ReasonVolumeMissing, fmt.Sprintf("volume %s to be one of EtcdCluster %s: %s", volume.Name, c.Name, volume.Foreign)
 	case volume.Runs:
-		return v1alpha1.ReasonMemberRuns, fmt.Sprintf("pod %s to be gone: only the volume of a member that does not run is backed up; "+
+		return v1beta1.ReasonMemberRuns, fmt.Sprintf("pod %s to be gone: only the volume of a member that does not run is backed up; "+
 			"without spec.volume the members that run are", volume.Name)
 	}
 	return "", ""
@@ -59,19 +62,19 @@ func volumeObstacle(c Cluster, volume Volume) (reason, why string) {
 func clusterObstacle(c Cluster) (reason, why string) {
 	switch {
 	case !c.Exists:
-		return v1alpha1.ReasonClusterMissing, fmt.Sprintf("EtcdCluster %s, which does not exist: create it, or delete this EtcdBackup", c.Name)
+		return v1beta1.ReasonClusterMissing, fmt.Sprintf("EtcdCluster %s, which does not exist: create it, or delete this EtcdBackup", c.Name)
 	case c.Hibernated:
-		return v1alpha1.ReasonClusterHibernated, fmt.Sprintf("EtcdCluster %s to wake: spec.size is 0, so that no member can be asked", c.Name)
+		return v1beta1.ReasonClusterHibernated, fmt.Sprintf("EtcdCluster %s to wake: spec.size is 0, so that no member can be asked", c.Name)
 	case c.ID == "":
-		return v1alpha1.ReasonClusterNotFormed, fmt.Sprintf("EtcdCluster %s to form", c.Name)
+		return v1beta1.ReasonClusterNotFormed, fmt.Sprintf("EtcdCluster %s to form", c.Name)
 	case c.Corrupt != "":
-		return v1alpha1.ReasonClusterCorrupt, fmt.Sprintf("EtcdCluster %s to have its alarm disarmed, with which no backup can be restored: %s",
+		return v1beta1.ReasonClusterCorrupt, fmt.Sprintf("EtcdCluster %s to have its alarm disarmed, with which no backup can be restored: %s",
 			c.Name, c.Corrupt)
 	case c.Answering == 0 && c.Locked:
-		return v1alpha1.ReasonJobAuthEnabled, fmt.Sprintf("EtcdCluster %s to answer: %s, and the operator is none of them: "+
+		return v1beta1.ReasonJobAuthEnabled, fmt.Sprintf("EtcdCluster %s to answer: %s, and the operator is none of them: "+
 			"disable it (etcdctl auth disable), or make backups with etcdctl as its root", c.Name, cluster.LockedBecause)
 	case c.Answering == 0:
-		return v1alpha1.ReasonNoMemberAnswers, fmt.Sprintf("a member of EtcdCluster %s to answer: %s", c.Name, c.Why)
+		return v1beta1.ReasonNoMemberAnswers, fmt.Sprintf("a member of EtcdCluster %s to answer: %s", c.Name, c.Why)
 	default:
 		return "", ""
 	}
@@ -84,7 +87,7 @@ func copyListing(v View) Step {
 		return nil
 	case v.Listed == nil && v.Status.Path == "":
 		return Wait{
-			Task: Backup, Reason: v1alpha1.ReasonNotListed,
+			Task: Backup, Reason: v1beta1.ReasonNotListed,
 			For: fmt.Sprintf("the list of EtcdBackupStore %s to say what %s is", v.Store.Name, v.Spec.Found),
 		}
 	case v.Listed == nil:
@@ -115,7 +118,7 @@ func (v View) isReplaced() bool {
 }
 
 // listed is the status with what the list says. A trial is about the content that it was made with.
-func (v View) listed() v1alpha1.EtcdBackupStatus {
+func (v View) listed() v1beta1.EtcdBackupStatus {
 	s := v.status()
 	if v.isReplaced() {
 		s.Verified, s.Trial, s.ManifestSHA256 = nil, nil, ""
@@ -132,7 +135,7 @@ func (v View) listed() v1alpha1.EtcdBackupStatus {
 	s.Path, s.Store, s.Program = v.Spec.Found, v.Store.Name, v.Listed.Program
 	s.NoHash = s.NoHash || v.Listed.NoHash // what is compressed shows it in its trial
 	if v.Listed.Problem != "" {
-		s.Failure = &v1alpha1.BackupFailure{Task: Backup, Reason: v1alpha1.ReasonUnusable, Message: shortened(v.Listed.Problem), Final: true}
+		s.Failure = &v1beta1.BackupFailure{Task: Backup, Reason: v1beta1.ReasonUnusable, Message: shortened(v.Listed.Problem), Final: true}
 		s.RetryAt = nil
 		return s
 	}
@@ -141,7 +144,7 @@ func (v View) listed() v1alpha1.EtcdBackupStatus {
 		s.Failure = nil
 	}
 	if s.Trial == nil || wasUnusable && s.Verified == nil && s.Trial.Reason == "" {
-		s.Trial = &v1alpha1.BackupTrial{Wanted: v.wantsTrial(v.Listed.Backup), Request: v.Request}
+		s.Trial = &v1beta1.BackupTrial{Wanted: v.wantsTrial(v.Listed.Backup), Request: v.Request}
 	}
 	return s
 }
@@ -160,7 +163,7 @@ func leaveGone(v View) Step {
 	if !v.isGone() {
 		return nil
 	}
-	return Refuse{Reason: v1alpha1.ReasonContentGone, Because: v.Gone}
+	return Refuse{Reason: v1beta1.ReasonContentGone, Because: v.Gone}
 }
 
 func giveUpInTime(v View) Step {
@@ -174,8 +177,8 @@ func giveUpInTime(v View) Step {
 		last = v.Status.Failure.Message
 	}
 	s := v.status()
-	s.Failure = &v1alpha1.BackupFailure{
-		Task: Backup, Reason: v1alpha1.ReasonTooLate, Final: true,
+	s.Failure = &v1beta1.BackupFailure{
+		Task: Backup, Reason: v1beta1.ReasonTooLate, Final: true,
 		Message: shortened(fmt.Sprintf("it was not written within %s, and the schedule makes the next one: %s", hours(scheduleWaits), last)),
 	}
 	s.RetryAt = nil
@@ -201,6 +204,9 @@ func (v View) await(task string, since time.Time) Step {
 		until = v.deadline(since)
 	}
 	if reason, why := obstacle(v, task); reason != "" {
+		if v.isSnapshot() && until.IsZero() {
+			until = v.Now.Add(snapshotWait)
+		}
 		return Wait{Task: task, Reason: reason, For: why, Until: until}
 	}
 	retry := v.retryAt(task)
@@ -211,7 +217,7 @@ func (v View) await(task string, since time.Time) Step {
 		until = retry
 	}
 	return Wait{
-		Task: task, Reason: v1alpha1.ReasonRetrying, Until: until,
+		Task: task, Reason: v1beta1.ReasonRetrying, Until: until,
 		For: fmt.Sprintf("the next attempt at %s: attempt %d failed: %s", clock(retry), v.Status.Attempts, v.Status.Failure.Message),
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -16,7 +16,7 @@ import (
 const expiryWarningFraction = 6
 
 // Certificates say whether external certificates serve, and what members go on with if not.
-func (h KeyMaterial) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluster.Certificates {
+func (h KeyMaterial) Certificates(c *v1beta1.EtcdCluster, now time.Time) cluster.Certificates {
 	if c.CertificateSecrets() == nil {
 		return cluster.Certificates{}
 	}
@@ -33,21 +33,21 @@ func (h KeyMaterial) Certificates(c *v1alpha1.EtcdCluster, now time.Time) cluste
 		case errors.As(err, &rejected):
 			reason, because = string(rejected.Defect), rejected.Because
 		case now.After(end.Add(-end.Sub(begin) / expiryWarningFraction)):
-			reason = v1alpha1.ReasonEndsSoon
+			reason = v1beta1.ReasonEndsSoon
 			because = fmt.Sprintf("its certificate, or an authority above it, ends on %s, and still serves: renew it, or look at what is "+
 				"to renew it", end.UTC().Format(time.RFC3339))
 		default:
 			continue
 		}
-		if status.Reason == "" || status.Reason == v1alpha1.ReasonEndsSoon {
+		if status.Reason == "" || status.Reason == v1beta1.ReasonEndsSoon {
 			status.Reason = reason
 		}
 		faults = append(faults, "Secret "+t.secret+": "+because)
 	}
 	if expiry := h.expiry(c, now); expiry != "" {
 		faults = append(faults, expiry)
-		if status.Reason == "" || status.Reason == v1alpha1.ReasonEndsSoon {
-			status.Reason = v1alpha1.ReasonExpired
+		if status.Reason == "" || status.Reason == v1beta1.ReasonEndsSoon {
+			status.Reason = v1beta1.ReasonExpired
 		}
 	}
 	status.Fault = strings.Join(faults, "; ")
@@ -71,7 +71,7 @@ func (h KeyMaterial) until() string {
 }
 
 // unmet is the request to rotate an external authority; empty if there is none, or if it has ended and so is replaced by request.
-func (h KeyMaterial) unmet(c *v1alpha1.EtcdCluster, now time.Time) string {
+func (h KeyMaterial) unmet(c *v1beta1.EtcdCluster, now time.Time) string {
 	for _, name := range Authorities(c) {
 		a, asked := h.of(c, name), requestOf(c, name)
 		if asked != "" && asked != a.Request && !h.isOver(c, name, now) {

@@ -8,16 +8,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // adoptedSecrets are the names of the Secrets with the authorities of a cluster that is adopted, clients' first; empty: none is named.
-func adoptedSecrets(c *v1alpha1.EtcdCluster) (names [2]string) {
+func adoptedSecrets(c *v1beta1.EtcdCluster) (names [2]string) {
 	adopt := c.Adopts()
-	if adopt == nil || !c.IsSecure() {
+	if adopt == nil || !c.HasCertificates() {
 		return names
 	}
 	if adopt.ClientAuthorityRef != nil {
@@ -30,7 +30,7 @@ func adoptedSecrets(c *v1alpha1.EtcdCluster) (names [2]string) {
 }
 
 // readAdopted takes an authority out of the Secret of others: tls.crt and tls.key, or ca.crt and ca.key.
-func readAdopted(c *v1alpha1.EtcdCluster, secret *corev1.Secret) pki.Pair {
+func readAdopted(c *v1beta1.EtcdCluster, secret *corev1.Secret) pki.Pair {
 	if secret == nil || c.MayUse("secret/"+secret.Name, secret.Annotations) != "" {
 		return pki.Pair{}
 	}
@@ -42,7 +42,7 @@ func readAdopted(c *v1alpha1.EtcdCluster, secret *corev1.Secret) pki.Pair {
 }
 
 // CheckAdopted says which of the authorities that the adoption of a running cluster needs cannot sign; nil if all can.
-func CheckAdopted(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret, now time.Time) error {
+func CheckAdopted(c *v1beta1.EtcdCluster, get func(name string) *corev1.Secret, now time.Time) error {
 	for i, name := range adoptedSecrets(c) {
 		if name == "" {
 			continue
@@ -71,7 +71,7 @@ func CheckAdopted(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret,
 }
 
 // adoptedAuthority is what the authority of that name begins with while a running cluster is adopted; empty if that is one of ours.
-func (h KeyMaterial) adoptedAuthority(c *v1alpha1.EtcdCluster, name string) (Authority, bool) {
+func (h KeyMaterial) adoptedAuthority(c *v1beta1.EtcdCluster, name string) (Authority, bool) {
 	i := 0
 	if name == c.PeerCA() {
 		i = 1
@@ -82,9 +82,14 @@ func (h KeyMaterial) adoptedAuthority(c *v1alpha1.EtcdCluster, name string) (Aut
 	return Authority{Pair: h.seeds[i], Adopted: true}, true
 }
 
+// AdoptedHosts are the names that certificates have because a running cluster is adopted.
+func AdoptedHosts(c *v1beta1.EtcdCluster) []string {
+	return append(joiningHosts(c), adoptedHosts(c)...)
+}
+
 // joiningHosts are the names that members of a running cluster find for one that joins: by default their etcd wants a name without a
 // wildcard that resolves to its address (checkCertSAN in etcd's client/pkg/transport/listener_tls.go).
-func joiningHosts(c *v1alpha1.EtcdCluster) []string {
+func joiningHosts(c *v1beta1.EtcdCluster) []string {
 	if c.Adopts() == nil {
 		return nil
 	}
@@ -95,13 +100,10 @@ func joiningHosts(c *v1alpha1.EtcdCluster) []string {
 	return hosts
 }
 
-// adoptedHosts are the names of the Services by which clients reached the cluster that was adopted.
-func adoptedHosts(c *v1alpha1.EtcdCluster) []string {
-	if c.Spec.Bootstrap == nil || c.Spec.Bootstrap.Adopt == nil {
-		return nil
-	}
+// adoptedHosts are the names of the Services by which clients reached the cluster that was adopted or copied.
+func adoptedHosts(c *v1beta1.EtcdCluster) []string {
 	var hosts []string
-	for _, name := range c.Spec.Bootstrap.Adopt.Services {
+	for _, name := range c.SourceServices() {
 		service := name + "." + c.Namespace
 		hosts = append(hosts, name, service, service+".svc", service+".svc.cluster.local")
 	}

@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -47,19 +47,19 @@ func readAuthority(secret *corev1.Secret) Authority {
 	if secret == nil {
 		return Authority{}
 	}
-	at, _ := time.Parse(time.RFC3339, secret.Annotations[v1alpha1.AnnotationRotatedAt])
+	at, _ := time.Parse(time.RFC3339, secret.Annotations[v1beta1.AnnotationRotatedAt])
 	isTheirs := func(key string) bool {
 		return slices.Contains(strings.Fields(string(secret.Data[specs.ExternalKey])), key)
 	}
 	return Authority{
 		External: isTheirs(corev1.TLSCertKey), NextExternal: isTheirs(specs.NextCertKey),
-		Adopted:   secret.Annotations[v1alpha1.AnnotationAdoptedAuthority] != "",
+		Adopted:   secret.Annotations[v1beta1.AnnotationAdoptedAuthority] != "",
 		Pair:      pairOf(secret.Data),
 		Next:      pki.Pair{CertPEM: secret.Data[specs.NextCertKey], KeyPEM: secret.Data[specs.NextKeyKey]},
 		Previous:  secret.Data[specs.PreviousKey],
 		RotatedAt: at,
-		Because:   secret.Annotations[v1alpha1.AnnotationRotatedBecause],
-		Request:   secret.Annotations[v1alpha1.AnnotationRotate],
+		Because:   secret.Annotations[v1beta1.AnnotationRotatedBecause],
+		Request:   secret.Annotations[v1beta1.AnnotationRotate],
 	}
 }
 
@@ -157,7 +157,7 @@ func (a Authority) life() time.Duration {
 	begin, known := a.Begin()
 	end, _ := a.End()
 	if !known {
-		return v1alpha1.DefaultAuthorityLifetime
+		return v1beta1.DefaultAuthorityLifetime
 	}
 	return end.Sub(begin) - pki.Backdate
 }
@@ -215,7 +215,7 @@ func (a Authority) ofOthers() []byte {
 }
 
 // secret is what keeps the authority.
-func (a Authority) secret(c *v1alpha1.EtcdCluster, name string) *corev1.Secret {
+func (a Authority) secret(c *v1beta1.EtcdCluster, name string) *corev1.Secret {
 	// One that was lost has an empty key: without any the API server refuses a Secret of this type.
 	secret := specs.Authority(c, name, a.CertPEM, append([]byte{}, a.KeyPEM...))
 	for key, value := range map[string][]byte{
@@ -226,10 +226,10 @@ func (a Authority) secret(c *v1alpha1.EtcdCluster, name string) *corev1.Secret {
 		}
 	}
 	notes := map[string]string{
-		v1alpha1.AnnotationRotatedBecause: a.Because, v1alpha1.AnnotationRotate: a.Request, v1alpha1.AnnotationAdoptedAuthority: a.asAdopted(),
+		v1beta1.AnnotationRotatedBecause: a.Because, v1beta1.AnnotationRotate: a.Request, v1beta1.AnnotationAdoptedAuthority: a.asAdopted(),
 	}
 	if !a.RotatedAt.IsZero() {
-		notes[v1alpha1.AnnotationRotatedAt] = a.RotatedAt.UTC().Format(time.RFC3339)
+		notes[v1beta1.AnnotationRotatedAt] = a.RotatedAt.UTC().Format(time.RFC3339)
 	}
 	return specs.Noted(secret, notes)
 }

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -19,7 +19,7 @@ import (
 func TestFault88BoundClients(t *testing.T) {
 	c := example()
 	secrets := makeAll(t, c)
-	c.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer", BoundClients: true}
+	c.Spec.TLS.IssuerRef = &v1beta1.IssuerRef{Name: "corp", Kind: "ClusterIssuer", BoundClients: true}
 	_, pairs, err := heldOf(c, secrets).OperatorPairs(rand.Reader, now, c)
 	if err != nil || len(pairs) != 1 {
 		t.Fatalf("%d certificates: %v", len(pairs), err)
@@ -33,13 +33,13 @@ func TestFault88BoundClients(t *testing.T) {
 		t.Errorf("the operator is refused: it has the names %q", shown.DNSNames)
 	}
 
-	c, secrets, u := example(), map[string]*corev1.Secret{}, user(v1alpha1.CertificateAuthentication)
+	c, secrets, u := example(), map[string]*corev1.Secret{}, user(v1beta1.CertificateAuthentication)
 	ca := someAuthority(t)
 	c = fromSecrets(c)
 	bring(t, secrets, now, ca)
 	makeFrom(t, c, secrets)
 	held := heldOf(c, secrets)
-	c.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer", BoundClients: true}
+	c.Spec.TLS.IssuerRef = &v1beta1.IssuerRef{Name: "corp", Kind: "ClusterIssuer", BoundClients: true}
 	lacks := func(names ...string) string {
 		pair, err := pki.Issue(rand.Reader, now, ca, pki.Request{CommonName: u.User(), Client: true, DNSNames: names, Lifetime: time.Hour})
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -17,7 +17,7 @@ const clientUser = "client"
 
 // check says why a certificate must be issued again; nil if it still serves, or if there is one and no other can be issued
 // before the next authority signs.
-func (a Authority) check(c *v1alpha1.EtcdCluster, leaf pki.Pair, r pki.Request, now time.Time) error {
+func (a Authority) check(c *v1beta1.EtcdCluster, leaf pki.Pair, r pki.Request, now time.Time) error {
 	if a.Phase() == cluster.Introduced && !a.Signs(now) && usable(leaf, now) {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (a Authority) cannotIssue(have pki.Pair, now time.Time) error {
 
 // issue makes a certificate, or keeps the one that there is if nothing is wrong with it.
 func (a Authority) issue(
-	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, have pki.Pair, r pki.Request,
+	random io.Reader, now time.Time, c *v1beta1.EtcdCluster, have pki.Pair, r pki.Request,
 ) (pki.Pair, error) {
 	if a.check(c, have, r, now) == nil {
 		return have, nil
@@ -56,7 +56,7 @@ func (a Authority) issue(
 
 // serverRequest names every member, the client Service, and what clients outside of the Kubernetes cluster connect by. Servers are
 // clients too, because etcdctl in a member's Pod uses the same certificate.
-func (h KeyMaterial) serverRequest(c *v1alpha1.EtcdCluster) pki.Request {
+func (h KeyMaterial) serverRequest(c *v1beta1.EtcdCluster) pki.Request {
 	names, addresses := specs.ServerNames(c, h.Domain)
 	r := pki.Request{
 		CommonName: "etcd-server", Server: true, Client: true, Lifetime: c.Spec.TLS.CertificateLifetime(),
@@ -68,7 +68,7 @@ func (h KeyMaterial) serverRequest(c *v1alpha1.EtcdCluster) pki.Request {
 	return r
 }
 
-func peerRequest(c *v1alpha1.EtcdCluster) pki.Request {
+func peerRequest(c *v1beta1.EtcdCluster) pki.Request {
 	return pki.Request{
 		CommonName: "etcd-peer", Server: true, Client: true, Lifetime: c.Spec.TLS.CertificateLifetime(),
 		DNSNames: append([]string{anyMember(c)}, joiningHosts(c)...),
@@ -76,13 +76,13 @@ func peerRequest(c *v1alpha1.EtcdCluster) pki.Request {
 }
 
 // userRequest is the certificate that applications mount.
-func userRequest(c *v1alpha1.EtcdCluster) pki.Request {
+func userRequest(c *v1beta1.EtcdCluster) pki.Request {
 	return ClientRequest(clientUser, c.Spec.TLS.CertificateLifetime())
 }
 
 // rootRequest is the certificate that backups show while authentication is on.
-func rootRequest(c *v1alpha1.EtcdCluster) pki.Request {
-	return ClientRequest(v1alpha1.RootUser, c.Spec.TLS.CertificateLifetime())
+func rootRequest(c *v1beta1.EtcdCluster) pki.Request {
+	return ClientRequest(v1beta1.RootUser, c.Spec.TLS.CertificateLifetime())
 }
 
 // ClientRequest is a client certificate. Its common name is the etcd user once
@@ -91,4 +91,4 @@ func ClientRequest(user string, lifetime time.Duration) pki.Request {
 	return pki.Request{CommonName: user, Client: true, Lifetime: lifetime}
 }
 
-func anyMember(c *v1alpha1.EtcdCluster) string { return specs.Host(c, "*") }
+func anyMember(c *v1beta1.EtcdCluster) string { return specs.Host(c, "*") }

@@ -14,7 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -48,8 +48,8 @@ type KeyMaterial struct {
 type written struct{ peer, client time.Time }
 
 // Names are the Secrets that the cluster needs, authorities first.
-func Names(c *v1alpha1.EtcdCluster) []string {
-	if !c.IsSecure() {
+func Names(c *v1beta1.EtcdCluster) []string {
+	if !c.HasCertificates() {
 		return []string{c.ClientSecret()}
 	}
 	names := append(Authorities(c), specs.MemberSecret(c), c.ClientSecret())
@@ -60,15 +60,15 @@ func Names(c *v1alpha1.EtcdCluster) []string {
 }
 
 // Authorities are those of them that sign the others.
-func Authorities(c *v1alpha1.EtcdCluster) []string {
-	if !c.IsSecure() {
+func Authorities(c *v1beta1.EtcdCluster) []string {
+	if !c.HasCertificates() {
 		return nil
 	}
 	return []string{c.ClientCA(), c.PeerCA()}
 }
 
 // Read takes the pairs out of the Secrets; a nil Secret is a missing one.
-func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) KeyMaterial {
+func Read(c *v1beta1.EtcdCluster, get func(name string) *corev1.Secret) KeyMaterial {
 	data := func(secret *corev1.Secret) map[string][]byte {
 		if secret != nil {
 			return secret.Data
@@ -97,7 +97,7 @@ func Read(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) KeyMate
 		}
 	}
 	if memberSecret != nil {
-		held.trust = memberSecret.Annotations[v1alpha1.AnnotationTrust]
+		held.trust = memberSecret.Annotations[v1beta1.AnnotationTrust]
 		held.revocation = readRevocation(memberSecret)
 	}
 	return held
@@ -112,14 +112,14 @@ func writtenAt(secret *corev1.Secret) time.Time {
 	if secret == nil {
 		return time.Time{}
 	}
-	if at, err := time.Parse(time.RFC3339, secret.Annotations[v1alpha1.AnnotationWrittenAt]); err == nil {
+	if at, err := time.Parse(time.RFC3339, secret.Annotations[v1beta1.AnnotationWrittenAt]); err == nil {
 		return at
 	}
 	return secret.CreationTimestamp.Time
 }
 
 // of is the authority in the Secret of that name.
-func (h KeyMaterial) of(c *v1alpha1.EtcdCluster, name string) Authority {
+func (h KeyMaterial) of(c *v1beta1.EtcdCluster, name string) Authority {
 	if name == c.PeerCA() {
 		return h.PeerCA
 	}
@@ -141,7 +141,7 @@ func (h KeyMaterial) wantedTrust() string {
 }
 
 // Fault says what is wrong with the Secret of that name; nil if nothing is.
-func (h KeyMaterial) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
+func (h KeyMaterial) Fault(c *v1beta1.EtcdCluster, name string, now time.Time) error {
 	switch name {
 	case c.ClientCA():
 		return h.ClientCA.fault()
@@ -158,8 +158,8 @@ func (h KeyMaterial) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) 
 			same("authority", h.rootCA, h.ClientCA.Bundle()), h.checkPart(c, h.ClientCA, root, h.Root, rootRequest(c), now))
 	}
 	endpoints := same("list of endpoints", []byte(h.endpoints), []byte(specs.Endpoint(c)))
-	if !c.IsSecure() {
-		return endpoints
+	if !c.HasCertificates() {
+		return errors.Join(endpoints, same("authority", h.clientCA, nil))
 	}
 	return errors.Join(endpoints, same("authority", h.clientCA, h.ClientCA.Bundle()),
 		h.checkPart(c, h.ClientCA, client, h.Client, userRequest(c), now))
@@ -168,12 +168,12 @@ func (h KeyMaterial) Fault(c *v1alpha1.EtcdCluster, name string, now time.Time) 
 // CanMake says whether the Secret of that name can be made now. It cannot when the authority that is to sign has ended or is
 // not valid yet, while one is replaced that can sign no more, or while an external authority has yet to sign, if there is no
 // certificate by it to keep.
-func (h KeyMaterial) CanMake(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
+func (h KeyMaterial) CanMake(c *v1beta1.EtcdCluster, name string, now time.Time) bool {
 	switch name {
 	case specs.MemberSecret(c):
 		return h.makes(c, c.ClientCA(), server, h.Server, now) && h.makes(c, c.PeerCA(), peer, h.Peer, now)
 	case c.ClientSecret():
-		return !c.IsSecure() || h.makes(c, c.ClientCA(), client, h.Client, now)
+		return !c.HasCertificates() || h.makes(c, c.ClientCA(), client, h.Client, now)
 	case c.RootSecret():
 		return h.makes(c, c.ClientCA(), root, h.Root, now)
 	default:
@@ -182,7 +182,7 @@ func (h KeyMaterial) CanMake(c *v1alpha1.EtcdCluster, name string, now time.Time
 }
 
 // makes says whether there can be a certificate for a part.
-func (h KeyMaterial) makes(c *v1alpha1.EtcdCluster, authority string, of part, have pki.Pair, now time.Time) bool {
+func (h KeyMaterial) makes(c *v1beta1.EtcdCluster, authority string, of part, have pki.Pair, now time.Time) bool {
 	a := h.of(c, authority)
 	switch {
 	case a.fault() != nil && c.CertificateSecrets() != nil:
@@ -203,14 +203,14 @@ func same(what string, have, want []byte) error {
 }
 
 // Signs says whether the authority of that name is that Secret, or signs what is in it.
-func Signs(c *v1alpha1.EtcdCluster, authority, secret string) bool {
+func Signs(c *v1beta1.EtcdCluster, authority, secret string) bool {
 	isClients := secret == c.ClientSecret() || secret == c.RootSecret()
 	return secret == authority || secret == specs.MemberSecret(c) || isClients && authority == c.ClientCA()
 }
 
 // Make makes a new Secret of that name, and remembers what it holds. The
 // authorities must be made before what they sign.
-func (h *KeyMaterial) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (*corev1.Secret, error) {
+func (h *KeyMaterial) Make(random io.Reader, now time.Time, c *v1beta1.EtcdCluster, name string) (*corev1.Secret, error) {
 	switch name {
 	case c.ClientCA(), c.PeerCA():
 		return h.makeAuthority(random, now, c, name)
@@ -219,7 +219,7 @@ func (h *KeyMaterial) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdClus
 	case c.RootSecret():
 		return h.makeRoot(random, now, c)
 	}
-	if !c.IsSecure() {
+	if !c.HasCertificates() {
 		return specs.Client(c, nil, nil, nil), nil
 	}
 	var err error
@@ -231,7 +231,7 @@ func (h *KeyMaterial) Make(random io.Reader, now time.Time, c *v1alpha1.EtcdClus
 	return specs.Noted(secret, writtenSince(since)), nil
 }
 
-func (h *KeyMaterial) makeAuthority(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (*corev1.Secret, error) {
+func (h *KeyMaterial) makeAuthority(random io.Reader, now time.Time, c *v1beta1.EtcdCluster, name string) (*corev1.Secret, error) {
 	if wanted := h.target(c, name, now); h.isDistributed(c, name, wanted) {
 		return h.keep(c, name, h.adopted(c, name, wanted)), nil
 	}
@@ -245,7 +245,7 @@ func (h *KeyMaterial) makeAuthority(random io.Reader, now time.Time, c *v1alpha1
 
 // Turn is the Secret of an authority after a pass of its rotation; nil if that was taken before.
 func (h *KeyMaterial) Turn(
-	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string, turn cluster.RotationStep,
+	random io.Reader, now time.Time, c *v1beta1.EtcdCluster, name string, turn cluster.RotationStep,
 ) (*corev1.Secret, error) {
 	a, changed, err := h.advance(random, now, c, name, turn)
 	if err != nil || !changed {
@@ -254,7 +254,7 @@ func (h *KeyMaterial) Turn(
 	return h.keep(c, name, a), nil
 }
 
-func (h *KeyMaterial) keep(c *v1alpha1.EtcdCluster, name string, a Authority) *corev1.Secret {
+func (h *KeyMaterial) keep(c *v1beta1.EtcdCluster, name string, a Authority) *corev1.Secret {
 	if name == c.PeerCA() {
 		h.PeerCA = a
 	} else {
@@ -263,7 +263,7 @@ func (h *KeyMaterial) keep(c *v1alpha1.EtcdCluster, name string, a Authority) *c
 	return a.secret(c, name)
 }
 
-func (h *KeyMaterial) makeMember(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (*corev1.Secret, error) {
+func (h *KeyMaterial) makeMember(random io.Reader, now time.Time, c *v1beta1.EtcdCluster) (*corev1.Secret, error) {
 	var err error
 	since := h.PeerCA.since(c, h.written.peer, now, h.memberCAs[1], h.Peer)
 	if h.Server, err = h.issue(random, now, c, h.ClientCA, server, h.Server, h.serverRequest(c)); err != nil {
@@ -276,7 +276,7 @@ func (h *KeyMaterial) makeMember(random io.Reader, now time.Time, c *v1alpha1.Et
 		return nil, err
 	}
 	notes := writtenSince(since)
-	notes[v1alpha1.AnnotationTrust], notes[v1alpha1.AnnotationRevokedAt] = h.wantedTrust(), h.revocation.at
+	notes[v1beta1.AnnotationTrust], notes[v1beta1.AnnotationRevokedAt] = h.wantedTrust(), h.revocation.at
 	data := map[string][]byte{
 		specs.ClientCAKey: h.ClientCA.Bundle(), specs.ServerCertKey: h.Server.CertPEM, specs.ServerKeyKey: h.Server.KeyPEM,
 		specs.PeerCAKey: h.PeerCA.Bundle(), specs.PeerCertKey: h.Peer.CertPEM, specs.PeerKeyKey: h.Peer.KeyPEM,
@@ -289,7 +289,7 @@ func (h *KeyMaterial) makeMember(random io.Reader, now time.Time, c *v1alpha1.Et
 
 // since is when a Secret got the authorities that it is to have, and a certificate by the one that signs which is not revoked: now,
 // unless it has had them before. A certificate that is only issued again delays nothing.
-func (a Authority) since(c *v1alpha1.EtcdCluster, written, now time.Time, bundle []byte, leaf pki.Pair) time.Time {
+func (a Authority) since(c *v1beta1.EtcdCluster, written, now time.Time, bundle []byte, leaf pki.Pair) time.Time {
 	if len(bundle) == 0 || bytes.Equal(bundle, a.Bundle()) && a.hasSigned(leaf) && !isRevoked(c, leaf) {
 		return written
 	}
@@ -300,13 +300,13 @@ func writtenSince(at time.Time) map[string]string {
 	if at.IsZero() {
 		return map[string]string{}
 	}
-	return map[string]string{v1alpha1.AnnotationWrittenAt: at.UTC().Format(time.RFC3339)}
+	return map[string]string{v1beta1.AnnotationWrittenAt: at.UTC().Format(time.RFC3339)}
 }
 
-func (h *KeyMaterial) makeRoot(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (*corev1.Secret, error) {
+func (h *KeyMaterial) makeRoot(random io.Reader, now time.Time, c *v1beta1.EtcdCluster) (*corev1.Secret, error) {
 	var err error
 	if h.Root, err = h.issue(random, now, c, h.ClientCA, root, h.Root, rootRequest(c)); err != nil {
-		return nil, fmt.Errorf("issue the certificate of %s: %w", v1alpha1.RootUser, err)
+		return nil, fmt.Errorf("issue the certificate of %s: %w", v1beta1.RootUser, err)
 	}
 	return specs.Root(c, h.ClientCA.Bundle(), h.Root.CertPEM, h.Root.KeyPEM), nil
 }

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -19,11 +19,11 @@ import (
 
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func example() *v1alpha1.EtcdCluster {
-	return &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "default", UID: "u1"}}
+func example() *v1beta1.EtcdCluster {
+	return &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "default", UID: "u1"}}
 }
 
-func makeAll(t *testing.T, c *v1alpha1.EtcdCluster) map[string]*corev1.Secret {
+func makeAll(t *testing.T, c *v1beta1.EtcdCluster) map[string]*corev1.Secret {
 	t.Helper()
 	secrets := map[string]*corev1.Secret{}
 	held := certs.Read(c, func(string) *corev1.Secret { return nil })
@@ -37,7 +37,7 @@ func makeAll(t *testing.T, c *v1alpha1.EtcdCluster) map[string]*corev1.Secret {
 	return secrets
 }
 
-func faults(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) []string {
+func faults(c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) []string {
 	held := certs.Read(c, func(name string) *corev1.Secret { return secrets[name] })
 	var bad []string
 	for _, name := range certs.Names(c) {
@@ -53,10 +53,10 @@ func faults(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, at time.
 func TestWhatIsMadeHasNoFault(t *testing.T) {
 	c := example()
 	secrets := makeAll(t, c)
-	if bad := faults(c, secrets, now.Add(v1alpha1.DefaultCertificateLifetime/2)); len(bad) > 0 {
+	if bad := faults(c, secrets, now.Add(v1beta1.DefaultCertificateLifetime/2)); len(bad) > 0 {
 		t.Errorf("faults in %v", bad)
 	}
-	late := faults(c, secrets, now.Add(v1alpha1.DefaultCertificateLifetime*3/4))
+	late := faults(c, secrets, now.Add(v1beta1.DefaultCertificateLifetime*3/4))
 	if want := "example-member-tls example-client"; strings.Join(late, " ") != want {
 		t.Errorf("late in life: %v, want %v", late, want)
 	}
@@ -160,7 +160,7 @@ func TestGarbageIsAFault(t *testing.T) {
 // TestPlainClientSecretHoldsEndpointsOnly: without TLS there is nothing to sign.
 func TestPlainClientSecretHoldsEndpointsOnly(t *testing.T) {
 	c := example()
-	c.Spec.TLS.Mode = v1alpha1.TLSDisabled
+	c.Spec.TLS.Mode = v1beta1.TLSDisabled
 	secrets := makeAll(t, c)
 	client := secrets[c.ClientSecret()]
 	if len(secrets) != 1 || len(client.Data) != 1 || string(client.Data[specs.EndpointsKey]) != "http://example-client.default.svc:2379" {
@@ -178,7 +178,7 @@ func TestAuthorityEnds(t *testing.T) {
 	c := example()
 	secrets := makeAll(t, c)
 	held := certs.Read(c, func(name string) *corev1.Secret { return secrets[name] })
-	end := now.Add(v1alpha1.DefaultAuthorityLifetime)
+	end := now.Add(v1beta1.DefaultAuthorityLifetime)
 	for left, want := range map[time.Duration]struct{ reported, near bool }{
 		366 * day: {}, 365*day - time.Second: {reported: true}, 30 * day: {reported: true},
 		30*day - time.Second: {reported: true, near: true}, -day: {reported: true, near: true},
@@ -206,7 +206,7 @@ func TestFault61NothingIsSignedByAnAuthorityThatHasEnded(t *testing.T) {
 	c := example()
 	secrets := makeAll(t, c)
 	held := certs.Read(c, func(name string) *corev1.Secret { return secrets[name] })
-	for _, at := range []time.Time{now.Add(v1alpha1.DefaultAuthorityLifetime + time.Minute), now.Add(-2 * pki.Backdate)} {
+	for _, at := range []time.Time{now.Add(v1beta1.DefaultAuthorityLifetime + time.Minute), now.Add(-2 * pki.Backdate)} {
 		for _, name := range certs.Names(c) {
 			isAuthority := name == c.ClientCA() || name == c.PeerCA()
 			if fault := held.Fault(c, name, at); fault == nil && !isAuthority {
@@ -245,7 +245,7 @@ func TestFault38ClockJumps(t *testing.T) {
 }
 
 // renewals are how often each Secret is recreated in three looks.
-func renewals(t *testing.T, c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) map[string]int {
+func renewals(t *testing.T, c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) map[string]int {
 	t.Helper()
 	made := map[string]int{}
 	for range 3 {

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -38,7 +38,7 @@ func TestFault86ExpiredCertificatesOfOthers(t *testing.T) {
 	ca := someAuthority(t)
 	for _, test := range []struct {
 		name    string
-		change  func(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time)
+		change  func(c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time)
 		passes  string
 		reason  string // of CertificatesAccepted
 		says    string
@@ -47,30 +47,30 @@ func TestFault86ExpiredCertificatesOfOthers(t *testing.T) {
 	}{
 		{
 			name:   "renewed by the same authority",
-			change: func(_ *v1alpha1.EtcdCluster, s map[string]*corev1.Secret, at time.Time) { bring(t, s, at, ca) },
+			change: func(_ *v1beta1.EtcdCluster, s map[string]*corev1.Secret, at time.Time) { bring(t, s, at, ca) },
 		},
 		{
-			name: "not renewed", change: func(*v1alpha1.EtcdCluster, map[string]*corev1.Secret, time.Time) {},
-			reason: v1alpha1.ReasonExpired, says: "renew it", lacking: true,
+			name: "not renewed", change: func(*v1beta1.EtcdCluster, map[string]*corev1.Secret, time.Time) {},
+			reason: v1beta1.ReasonExpired, says: "renew it", lacking: true,
 		},
 		{
-			name: "another authority", passes: both, reason: v1alpha1.ReasonExpired, lacking: true, ending: 2,
+			name: "another authority", passes: both, reason: v1beta1.ReasonExpired, lacking: true, ending: 2,
 			says: "example-member-tls: its certificates have expired on 2026-04-01T00:00:00Z",
-			change: func(_ *v1alpha1.EtcdCluster, s map[string]*corev1.Secret, at time.Time) {
+			change: func(_ *v1beta1.EtcdCluster, s map[string]*corev1.Secret, at time.Time) {
 				bring(t, s, at, someAuthority(t))
 			},
 		},
 		{
-			name: "another authority of peers only", passes: "renew example-peer-ca!", reason: v1alpha1.ReasonExpired, lacking: true, ending: 1,
+			name: "another authority of peers only", passes: "renew example-peer-ca!", reason: v1beta1.ReasonExpired, lacking: true, ending: 1,
 			says: "example-member-tls: its certificates have expired",
-			change: func(_ *v1alpha1.EtcdCluster, s map[string]*corev1.Secret, at time.Time) {
+			change: func(_ *v1beta1.EtcdCluster, s map[string]*corev1.Secret, at time.Time) {
 				bring(t, s, at, ca)
 				s["gossip"] = issued(t, at, someAuthority(t), "gossip")
 			},
 		},
 		{
 			name: "the reference removed", passes: both, ending: 2,
-			change: func(c *v1alpha1.EtcdCluster, _ map[string]*corev1.Secret, _ time.Time) { c.Spec.TLS.SecretRefs = nil },
+			change: func(c *v1beta1.EtcdCluster, _ map[string]*corev1.Secret, _ time.Time) { c.Spec.TLS.SecretRefs = nil },
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestFault86ExpiredCertificatesOfOthers(t *testing.T) {
 // hour behind; one that lives for years only when both clocks say so.
 func TestFault38ShortLivesByTheLaterClock(t *testing.T) {
 	for life, want := range map[time.Duration]string{
-		30 * time.Minute: "introduce example-client-ca introduce example-peer-ca", v1alpha1.DefaultAuthorityLifetime: "",
+		30 * time.Minute: "introduce example-client-ca introduce example-peer-ca", v1beta1.DefaultAuthorityLifetime: "",
 	} {
 		c := example()
 		c.Spec.TLS.Lifetimes.Authority.Duration = life
@@ -123,7 +123,7 @@ func TestFault38ShortLivesByTheLaterClock(t *testing.T) {
 func isRenewal(o cluster.Object) bool { return o.RotationStep.Stage == cluster.Renew }
 
 // renewAll takes the passes that are due, and makes what is not as wanted then.
-func renewAll(t *testing.T, c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) {
+func renewAll(t *testing.T, c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) {
 	t.Helper()
 	for _, o := range heldOf(c, secrets).Rotation(c, certs.Facts{Now: at, Come: at}).Turns {
 		held := heldOf(c, secrets)
@@ -154,7 +154,7 @@ func renewAll(t *testing.T, c *v1alpha1.EtcdCluster, secrets map[string]*corev1.
 }
 
 // mustServe fails if what members show has expired, or is by no authority that members trust.
-func mustServe(t *testing.T, c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) {
+func mustServe(t *testing.T, c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret, at time.Time) {
 	t.Helper()
 	if bad := faults(c, secrets, at); len(bad) > 0 {
 		t.Errorf("faults in %v", bad)
@@ -203,7 +203,7 @@ func TestFault86LostAndExpired(t *testing.T) {
 	c.Status.ClusterID = "c1"
 	secrets := makeAll(t, c)
 	delete(secrets, c.PeerCA())
-	at := now.Add(2 * v1alpha1.DefaultCertificateLifetime)
+	at := now.Add(2 * v1beta1.DefaultCertificateLifetime)
 	r := heldOf(c, secrets).Rotation(c, certs.Facts{Now: at, Come: at})
 	if got := strings.Join(passesOf(r), " "); got != "renew example-peer-ca" {
 		t.Errorf("due: %q", got)

@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -36,7 +36,7 @@ type externalSecret struct {
 }
 
 // TheirSecrets are the names of the Secrets that certificates are taken from, if the operator does not make them.
-func TheirSecrets(c *v1alpha1.EtcdCluster) []string {
+func TheirSecrets(c *v1beta1.EtcdCluster) []string {
 	var all []string
 	secrets, adopted := secretsOf(c), adoptedSecrets(c)
 	for _, name := range slices.Concat(secrets[:], adopted[:]) {
@@ -48,7 +48,7 @@ func TheirSecrets(c *v1alpha1.EtcdCluster) []string {
 }
 
 // secretsOf are those names by part; empty if none is named.
-func secretsOf(c *v1alpha1.EtcdCluster) (names [parts]string) {
+func secretsOf(c *v1beta1.EtcdCluster) (names [parts]string) {
 	refs := c.CertificateSecrets()
 	if refs == nil {
 		return names
@@ -60,7 +60,7 @@ func secretsOf(c *v1alpha1.EtcdCluster) (names [parts]string) {
 	return names
 }
 
-func readExternal(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret) (all [parts]externalSecret) {
+func readExternal(c *v1beta1.EtcdCluster, get func(name string) *corev1.Secret) (all [parts]externalSecret) {
 	for i, name := range secretsOf(c) {
 		all[i].secret = name
 		if name == "" {
@@ -76,7 +76,7 @@ func readExternal(c *v1alpha1.EtcdCluster, get func(name string) *corev1.Secret)
 
 // theirRequest is what an external certificate must be issued for. It has not all names that ours have: those by which
 // the operator, members and applications connect.
-func theirRequest(c *v1alpha1.EtcdCluster, of part) pki.Request {
+func theirRequest(c *v1beta1.EtcdCluster, of part) pki.Request {
 	switch of {
 	case server:
 		service := c.ClientService() + "." + c.Namespace + ".svc"
@@ -84,14 +84,14 @@ func theirRequest(c *v1alpha1.EtcdCluster, of part) pki.Request {
 	case peer:
 		return pki.Request{Server: true, Client: true, DNSNames: []string{anyMember(c)}}
 	case root:
-		return bound(c, pki.Request{CommonName: v1alpha1.RootUser, Client: true})
+		return bound(c, pki.Request{CommonName: v1beta1.RootUser, Client: true})
 	default:
 		return bound(c, pki.Request{Client: true})
 	}
 }
 
 // bound is a request of a client whose certificate has the name of the cluster's clients, if members accept no other.
-func bound(c *v1alpha1.EtcdCluster, r pki.Request) pki.Request {
+func bound(c *v1beta1.EtcdCluster, r pki.Request) pki.Request {
 	if c.BindsClients() {
 		r.DNSNames = append(r.DNSNames, specs.ClientHost(c))
 	}
@@ -107,13 +107,13 @@ func (p part) lead() part {
 }
 
 // acceptance says when the certificate of a part is valid, or why it does not serve.
-func (h KeyMaterial) acceptance(c *v1alpha1.EtcdCluster, of part, now time.Time) (begin, end time.Time, err error) {
+func (h KeyMaterial) acceptance(c *v1beta1.EtcdCluster, of part, now time.Time) (begin, end time.Time, err error) {
 	t, lead := h.external[of], h.external[of.lead()]
 	switch {
 	case !t.found:
 		because := "there is no such Secret: create it, with " + needs(c, of)
-		return begin, end, &pki.Rejection{Defect: v1alpha1.ReasonSecretMissing, Because: because}
-	case of == client && commonName(t.pair) == v1alpha1.RootUser:
+		return begin, end, &pki.Rejection{Defect: v1beta1.ReasonSecretMissing, Because: because}
+	case of == client && commonName(t.pair) == v1beta1.RootUser:
 		return begin, end, &pki.Rejection{Defect: pki.WrongName, Because: "the common name of its certificate is root, " +
 			"and etcd gives the user root every permission: have one issued with another common name"}
 	}
@@ -130,7 +130,7 @@ func (h KeyMaterial) acceptance(c *v1alpha1.EtcdCluster, of part, now time.Time)
 }
 
 // needs is what the Secret of a part is to hold, in words.
-func needs(c *v1alpha1.EtcdCluster, of part) string {
+func needs(c *v1beta1.EtcdCluster, of part) string {
 	r, usages := theirRequest(c, of), "server auth and client auth"
 	if !r.Server {
 		usages = "client auth"
@@ -158,7 +158,7 @@ type target struct {
 }
 
 // target is the authority that is to issue the certificates of the authority of that name.
-func (h KeyMaterial) target(c *v1alpha1.EtcdCluster, name string, now time.Time) target {
+func (h KeyMaterial) target(c *v1beta1.EtcdCluster, name string, now time.Time) target {
 	if c.CertificateSecrets() == nil {
 		return target{ready: true}
 	}
@@ -182,7 +182,7 @@ func (t target) is(ca pki.Pair, theirs bool) bool {
 }
 
 // given is the certificate of a part in an external Secret, if it serves and the authority has signed it.
-func (h KeyMaterial) given(c *v1alpha1.EtcdCluster, a Authority, of part, now time.Time) (pki.Pair, bool) {
+func (h KeyMaterial) given(c *v1beta1.EtcdCluster, a Authority, of part, now time.Time) (pki.Pair, bool) {
 	t := h.external[of]
 	if t.secret == "" {
 		return pki.Pair{}, false
@@ -192,7 +192,7 @@ func (h KeyMaterial) given(c *v1alpha1.EtcdCluster, a Authority, of part, now ti
 }
 
 // checkPart says why the certificate of a part must be another one; nil if it serves, or if there is one and no better.
-func (h KeyMaterial) checkPart(c *v1alpha1.EtcdCluster, a Authority, of part, have pki.Pair, r pki.Request, now time.Time) error {
+func (h KeyMaterial) checkPart(c *v1beta1.EtcdCluster, a Authority, of part, have pki.Pair, r pki.Request, now time.Time) error {
 	if !a.External {
 		return a.check(c, have, r, now)
 	}
@@ -212,7 +212,7 @@ func (h KeyMaterial) checkPart(c *v1alpha1.EtcdCluster, a Authority, of part, ha
 // issue is the certificate that a part is to have: a new one of ours if there is something wrong with the one that there is, or that of
 // others.
 func (h KeyMaterial) issue(
-	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, a Authority, of part, have pki.Pair, r pki.Request,
+	random io.Reader, now time.Time, c *v1beta1.EtcdCluster, a Authority, of part, have pki.Pair, r pki.Request,
 ) (pki.Pair, error) {
 	if !a.External {
 		return a.issue(random, now, c, have, r)
@@ -235,7 +235,7 @@ func (a Authority) trusts(leaf pki.Pair) bool { return pki.ChainsTo(leaf, a.Bund
 
 // adopted is the external authority that members trust, as their Secret says, if its own Secret is missing: nothing is lost with
 // that, because it has no key. All else that members trust is still trusted.
-func (h KeyMaterial) adopted(c *v1alpha1.EtcdCluster, name string, t target) Authority {
+func (h KeyMaterial) adopted(c *v1beta1.EtcdCluster, name string, t target) Authority {
 	var rest []byte
 	for _, certificate := range pki.Certificates(h.bundleOf(c, name)) {
 		if !slices.ContainsFunc(pki.Certificates(t.ca), func(ca []byte) bool { return bytes.Equal(ca, certificate) }) {
@@ -246,7 +246,7 @@ func (h KeyMaterial) adopted(c *v1alpha1.EtcdCluster, name string, t target) Aut
 }
 
 // isDistributed says whether members trust all authorities of the target, as their Secret says.
-func (h KeyMaterial) isDistributed(c *v1alpha1.EtcdCluster, name string, t target) bool {
+func (h KeyMaterial) isDistributed(c *v1beta1.EtcdCluster, name string, t target) bool {
 	trusted := pki.Certificates(h.bundleOf(c, name))
 	return t.external && t.ready && len(trusted) > 0 && !slices.ContainsFunc(pki.Certificates(t.ca), func(ca []byte) bool {
 		return !slices.ContainsFunc(trusted, func(one []byte) bool { return bytes.Equal(one, ca) })
@@ -254,7 +254,7 @@ func (h KeyMaterial) isDistributed(c *v1alpha1.EtcdCluster, name string, t targe
 }
 
 // bundleOf are the authorities of that name that members trust, by their Secret.
-func (h KeyMaterial) bundleOf(c *v1alpha1.EtcdCluster, name string) []byte {
+func (h KeyMaterial) bundleOf(c *v1beta1.EtcdCluster, name string) []byte {
 	if name == c.PeerCA() {
 		return h.memberCAs[1]
 	}

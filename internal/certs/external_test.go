@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -21,10 +21,10 @@ import (
 )
 
 // fromSecrets has certificates of a cluster come from Secrets of a person.
-func fromSecrets(c *v1alpha1.EtcdCluster) *v1alpha1.EtcdCluster {
-	c.Spec.TLS.SecretRefs = &v1alpha1.SecretRefs{
-		Server: v1alpha1.LocalSecret{Name: "web"}, Peer: v1alpha1.LocalSecret{Name: "gossip"},
-		Operator: v1alpha1.LocalSecret{Name: "operator"}, Client: &v1alpha1.LocalSecret{Name: "app"},
+func fromSecrets(c *v1beta1.EtcdCluster) *v1beta1.EtcdCluster {
+	c.Spec.TLS.SecretRefs = &v1beta1.SecretRefs{
+		Server: v1beta1.LocalSecret{Name: "web"}, Peer: v1beta1.LocalSecret{Name: "gossip"},
+		Operator: v1beta1.LocalSecret{Name: "operator"}, Client: &v1beta1.LocalSecret{Name: "app"},
 	}
 	return c
 }
@@ -71,12 +71,12 @@ func bring(t *testing.T, secrets map[string]*corev1.Secret, at time.Time, ca pki
 	}
 }
 
-func heldOf(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret) certs.KeyMaterial {
+func heldOf(c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret) certs.KeyMaterial {
 	return certs.Read(c, func(name string) *corev1.Secret { return secrets[name] })
 }
 
 // makeFrom makes all Secrets of a new cluster out of those of a person.
-func makeFrom(t *testing.T, c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret) {
+func makeFrom(t *testing.T, c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret) {
 	t.Helper()
 	held := heldOf(c, secrets)
 	for _, name := range certs.Names(c) {
@@ -129,7 +129,7 @@ func TestAClusterFromSecretsOfOthers(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, request := range []string{"today", "client:today", "peer:today"} {
-		c.Annotations = map[string]string{v1alpha1.AnnotationRotate: request}
+		c.Annotations = map[string]string{v1beta1.AnnotationRotate: request}
 		if got := held.Certificates(c, now); got.Request != request {
 			t.Errorf("asked for %s: %+v", request, got)
 		}
@@ -145,31 +145,31 @@ func TestFault81BadSecretsAreNotTaken(t *testing.T) {
 		says   string
 	}{
 		"missing": {
-			func(s map[string]*corev1.Secret) { delete(s, "web") }, v1alpha1.ReasonSecretMissing,
+			func(s map[string]*corev1.Secret) { delete(s, "web") }, v1beta1.ReasonSecretMissing,
 			"Secret web: there is no such Secret: create it, with tls.crt, tls.key and ca.crt of a certificate for server auth and client auth, " +
 				"with DNS names *.example.default.svc, example-client.default.svc, localhost",
 		},
 		"half written": {
 			func(s map[string]*corev1.Secret) {
 				s["gossip"].Data[corev1.TLSPrivateKeyKey] = s["web"].Data[corev1.TLSPrivateKeyKey]
-			}, v1alpha1.ReasonKeyMismatch, "Secret gossip: its tls.key is not the key of tls.crt",
+			}, v1beta1.ReasonKeyMismatch, "Secret gossip: its tls.key is not the key of tls.crt",
 		},
 		"by two authorities": {
-			func(s map[string]*corev1.Secret) { s["operator"] = issued(t, now, other, "operator") }, v1alpha1.ReasonWrongAuthority,
+			func(s map[string]*corev1.Secret) { s["operator"] = issued(t, now, other, "operator") }, v1beta1.ReasonWrongAuthority,
 			"Secret operator: no authority in ca.crt of Secret web",
 		},
 		"expired": {
 			func(s map[string]*corev1.Secret) {
 				s["app"] = issued(t, now.Add(-91*24*time.Hour), longAuthority(t, s), "app")
 			},
-			v1alpha1.ReasonWrongAuthority, "Secret app",
+			v1beta1.ReasonWrongAuthority, "Secret app",
 		},
 		"not root": {
-			func(s map[string]*corev1.Secret) { s["operator"].Data = s["app"].Data }, v1alpha1.ReasonWrongName,
+			func(s map[string]*corev1.Secret) { s["operator"].Data = s["app"].Data }, v1beta1.ReasonWrongName,
 			`Secret operator: the common name of its certificate is "shop"`,
 		},
 		"root for applications": {
-			func(s map[string]*corev1.Secret) { s["app"].Data = s["operator"].Data }, v1alpha1.ReasonWrongName,
+			func(s map[string]*corev1.Secret) { s["app"].Data = s["operator"].Data }, v1beta1.ReasonWrongName,
 			"Secret app: the common name of its certificate is root",
 		},
 	}
@@ -240,7 +240,7 @@ func TestFault81WhatIsNotRenewedIsReported(t *testing.T) {
 	c, secrets, ca := fromSecrets(example()), map[string]*corev1.Secret{}, someAuthority(t)
 	bring(t, secrets, now, ca)
 	makeFrom(t, c, secrets)
-	for days, want := range map[int]string{74: "", 77: v1alpha1.ReasonEndsSoon, 91: v1alpha1.ReasonExpired} {
+	for days, want := range map[int]string{74: "", 77: v1beta1.ReasonEndsSoon, 91: v1beta1.ReasonExpired} {
 		got := heldOf(c, secrets).Certificates(c, now.Add(time.Duration(days)*24*time.Hour))
 		if got.Reason != want {
 			t.Errorf("after %d days: %+v", days, got)
@@ -402,7 +402,7 @@ func TestUsersBesideAnAuthorityOfOthers(t *testing.T) {
 // TestCertificatesOfUsersByOthers: one that serves is copied, another is not, and what the user has stays for as long as its authority is
 // trusted.
 func TestCertificatesOfUsersByOthers(t *testing.T) {
-	c, secrets, ca, u := fromSecrets(example()), map[string]*corev1.Secret{}, someAuthority(t), user(v1alpha1.CertificateAuthentication)
+	c, secrets, ca, u := fromSecrets(example()), map[string]*corev1.Secret{}, someAuthority(t), user(v1beta1.CertificateAuthentication)
 	bring(t, secrets, now, ca)
 	makeFrom(t, c, secrets)
 	held := heldOf(c, secrets)
@@ -428,7 +428,7 @@ func TestCertificatesOfUsersByOthers(t *testing.T) {
 		return bytes.Equal(made.Data[corev1.TLSCertKey], issued.Data[corev1.TLSCertKey]) &&
 			bytes.Equal(made.Data[corev1.TLSPrivateKeyKey], issued.Data[corev1.TLSPrivateKeyKey])
 	}
-	lacks := func(u *v1alpha1.EtcdUser, secret *corev1.Secret, at time.Time) string {
+	lacks := func(u *v1beta1.EtcdUser, secret *corev1.Secret, at time.Time) string {
 		reason, _ := held.LacksCertificate(c, u, secret, at)
 		return reason
 	}
@@ -441,7 +441,7 @@ func TestCertificatesOfUsersByOthers(t *testing.T) {
 		issued *corev1.Secret
 		defect pki.Defect
 	}{
-		"missing":         {nil, v1alpha1.ReasonSecretMissing},
+		"missing":         {nil, v1beta1.ReasonSecretMissing},
 		"of another user": {by(ca, "other", 10), pki.WrongName},
 		"by another":      {by(someAuthority(t), "team/orders", 10), pki.WrongAuthority},
 		"half written":    {with(by(ca, "team/orders", 10), good), pki.KeyMismatch},

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -14,7 +14,7 @@ import (
 // when; empty if none may. They only ever concern the authority of clients.
 func (h KeyMaterial) awaitUsers(what string, pause time.Duration, f Facts) string {
 	for _, secret := range f.Users {
-		whose := fmt.Sprintf("Secret %s of EtcdUser %s", secret.Name, secret.Labels[v1alpha1.LabelUser])
+		whose := fmt.Sprintf("Secret %s of EtcdUser %s", secret.Name, secret.Labels[v1beta1.LabelUser])
 		switch {
 		case !bytes.Equal(secret.Data[specs.CAKey], h.ClientCA.Bundle()):
 			return whose + " to have the authorities that are trusted now"

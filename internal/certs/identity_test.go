@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -18,7 +18,7 @@ import (
 
 // TestFault62UserIsAwaited: the next authority signs nothing while the Secret of an EtcdUser lacks it, however long ago that was written.
 func TestFault62UserIsAwaited(t *testing.T) {
-	c, u := example(), user(v1alpha1.CertificateAuthentication)
+	c, u := example(), user(v1beta1.CertificateAuthentication)
 	secrets := makeAll(t, c)
 	held := certs.Read(c, func(name string) *corev1.Secret { return secrets[name] })
 	put := func(secret *corev1.Secret, err error) *corev1.Secret {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -15,7 +15,7 @@ import (
 // Lost says why the authority of that name can sign nothing more for members that run:
 // it is gone, or it is not the one that they trust. It is nil if it can sign, if another is about to, or if
 // nothing that it has signed is still valid.
-func (h KeyMaterial) Lost(c *v1alpha1.EtcdCluster, name string, now time.Time) error {
+func (h KeyMaterial) Lost(c *v1beta1.EtcdCluster, name string, now time.Time) error {
 	ca, bundle := h.of(c, name), h.bundleOf(c, name)
 	err := ca.fault()
 	if err != nil && h.isDistributed(c, name, h.target(c, name, now)) {
@@ -55,7 +55,7 @@ const (
 )
 
 // Ending are the authorities that end soon.
-func (h KeyMaterial) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.Ending {
+func (h KeyMaterial) Ending(c *v1beta1.EtcdCluster, now time.Time) []cluster.Ending {
 	var all []cluster.Ending
 	for _, name := range Authorities(c) {
 		if spent, is := h.expired(c, name, now); is {
@@ -79,14 +79,14 @@ func (h KeyMaterial) Ending(c *v1alpha1.EtcdCluster, now time.Time) []cluster.En
 
 // succeeds says whether there is another authority than the external one that members trust. Its end is reported with its
 // certificates: only the restart of all members for the next one needs a person.
-func (h KeyMaterial) succeeds(c *v1alpha1.EtcdCluster, name string, now time.Time) bool {
+func (h KeyMaterial) succeeds(c *v1beta1.EtcdCluster, name string, now time.Time) bool {
 	wanted, a := h.target(c, name, now), h.of(c, name)
 	return wanted.ready && !wanted.is(a.Pair, a.External)
 }
 
 // Holds says whether the members' Secret has a certificate by the authority of that name
 // that they trust, whether or not that authority still exists.
-func (h KeyMaterial) Holds(c *v1alpha1.EtcdCluster, name string) bool {
+func (h KeyMaterial) Holds(c *v1beta1.EtcdCluster, name string) bool {
 	signer, _ := h.memberTrust(c, name)
 	return len(signer.CertPEM) > 0
 }

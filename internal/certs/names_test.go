@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -26,10 +26,10 @@ func TestOtherNamesReissueTheServerCertificate(t *testing.T) {
 		name   string // that the certificate has then
 		not    string // that it has no more
 	}{
-		{change: func() { c.Spec.TLS.ExtraSANs = []v1alpha1.SAN{"etcd.example.com"} }, name: "etcd.example.com"},
-		{change: func() { c.Spec.TLS.ExtraSANs = []v1alpha1.SAN{"192.0.2.7"} }, name: "192.0.2.7", not: "etcd.example.com"},
+		{change: func() { c.Spec.TLS.ExtraSANs = []v1beta1.SAN{"etcd.example.com"} }, name: "etcd.example.com"},
+		{change: func() { c.Spec.TLS.ExtraSANs = []v1beta1.SAN{"192.0.2.7"} }, name: "192.0.2.7", not: "etcd.example.com"},
 		{change: func() {
-			c.Status.ExternalEndpoints = []v1alpha1.ExternalEndpoint{{Address: "203.0.113.7:2379", Source: v1alpha1.FromLoadBalancer}}
+			c.Status.ExternalEndpoints = []v1beta1.ExternalEndpoint{{Address: "203.0.113.7:2379", Source: v1beta1.FromLoadBalancer}}
 		}, name: "203.0.113.7"},
 		{change: func() { c.Status.ExternalEndpoints = nil }, name: "192.0.2.7", not: "203.0.113.7"},
 		{

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -27,11 +27,11 @@ type Identity struct {
 }
 
 // IsRoot says whether etcd lets the operator do everything while authentication is enabled.
-func (i Identity) IsRoot() bool { return i.Name == v1alpha1.RootUser }
+func (i Identity) IsRoot() bool { return i.Name == v1beta1.RootUser }
 
 // ShutOut says, of an operator that etcd does not accept as root, which user it is and how it becomes root again: by itself if its
 // authority is replaced, for which healthy members restart.
-func (i Identity) ShutOut(c *v1alpha1.EtcdCluster) string {
+func (i Identity) ShutOut(c *v1beta1.EtcdCluster) string {
 	user, why := "without a certificate", ""
 	if i.Name != "" {
 		user = fmt.Sprintf("as %s by Secret %s", i.Name, i.Source)
@@ -48,17 +48,17 @@ func (i Identity) ShutOut(c *v1alpha1.EtcdCluster) string {
 
 // Operator is the identity of the operator to every member that runs: dialling shows it, authentication is enabled only while it is root,
 // and the report says when it is not.
-func (h KeyMaterial) Operator(c *v1alpha1.EtcdCluster, now time.Time) Identity {
+func (h KeyMaterial) Operator(c *v1beta1.EtcdCluster, now time.Time) Identity {
 	lost := h.Lost(c, c.ClientCA(), now)
 	why, _, _ := strings.Cut(cmp.Or(lost, h.cannotSignRoot(now)).Error(), "\n")
 	why = "authority " + c.ClientCA() + ": " + why
 	switch {
 	case lost == nil && h.signsForMembers(now):
 		end, _ := h.ClientCA.Pair.End()
-		return Identity{Name: v1alpha1.RootUser, Source: c.ClientCA(), Until: earlier(now.Add(OperatorLifetime), end)}
+		return Identity{Name: v1beta1.RootUser, Source: c.ClientCA(), Until: earlier(now.Add(OperatorLifetime), end)}
 	case h.Holds(c, c.ClientCA()) && h.hasRoot(now):
 		end, _ := h.Root.End()
-		return Identity{Name: v1alpha1.RootUser, Source: c.RootSecret(), Until: end}
+		return Identity{Name: v1beta1.RootUser, Source: c.RootSecret(), Until: end}
 	case h.Holds(c, c.ClientCA()):
 		end, _ := h.Server.End()
 		return Identity{Name: commonName(h.Server), Source: specs.MemberSecret(c), Until: end, Lacks: why}
@@ -90,7 +90,7 @@ func (h KeyMaterial) signsForMembers(now time.Time) bool {
 
 // hasRoot says whether there is a certificate of root that members trust and that is valid now.
 func (h KeyMaterial) hasRoot(now time.Time) bool {
-	return usable(h.Root, now) && commonName(h.Root) == v1alpha1.RootUser && pki.ChainsTo(h.Root, h.MemberCA())
+	return usable(h.Root, now) && commonName(h.Root) == v1beta1.RootUser && pki.ChainsTo(h.Root, h.MemberCA())
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -103,7 +103,7 @@ func earlier(a, b time.Time) time.Time {
 // OperatorPairs are the certificates by which the operator connects, of which it shows the first one that a member accepts, and the
 // authorities that it knows members by. While the authority is lost, one of root by the next authority is among them: members accept that
 // as soon as they have restarted for it, so that an operator which is not root to the others gets in again.
-func (h KeyMaterial) OperatorPairs(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (ca []byte, pairs []pki.Pair, err error) {
+func (h KeyMaterial) OperatorPairs(random io.Reader, now time.Time, c *v1beta1.EtcdCluster) (ca []byte, pairs []pki.Pair, err error) {
 	lost := h.Lost(c, c.ClientCA(), now)
 	switch {
 	case lost == nil && h.ClientCA.Signs(now):
@@ -125,8 +125,8 @@ func (h KeyMaterial) OperatorPairs(random io.Reader, now time.Time, c *v1alpha1.
 	return h.MemberCA(), append(pairs, h.Server), nil
 }
 
-func issueRoot(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, signer pki.Pair) (pki.Pair, error) {
-	pair, err := pki.Issue(random, now, signer, bound(c, ClientRequest(v1alpha1.RootUser, OperatorLifetime)))
+func issueRoot(random io.Reader, now time.Time, c *v1beta1.EtcdCluster, signer pki.Pair) (pki.Pair, error) {
+	pair, err := pki.Issue(random, now, signer, bound(c, ClientRequest(v1beta1.RootUser, OperatorLifetime)))
 	if err != nil {
 		return pair, fmt.Errorf("issue the operator's certificate: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -23,7 +23,7 @@ func TestFault83Operator(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		auth   bool
-		become func(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret)
+		become func(c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret)
 		at     time.Time
 		want   string
 	}{
@@ -33,23 +33,23 @@ func TestFault83Operator(t *testing.T) {
 		{"one of root that was signed before", true, introduces, now, byRoot},
 		{"it has ended", true, introduces, now.Add(2 * year), byMembers},
 		{"a clock from before it begins", true, introduces, now.Add(-year), byMembers},
-		{"one of another name in its place", true, func(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret) {
+		{"one of another name in its place", true, func(c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret) {
 			secrets["example-root"].Data = secrets["example-client"].Data
 			introduces(c, secrets)
 		}, now, byMembers},
-		{"one of root by an authority that members do not trust", true, func(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret) {
+		{"one of root by an authority that members do not trust", true, func(c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret) {
 			secrets["example-root"] = makeAll(t, c)["example-root"]
 			introduces(c, secrets)
 		}, now, byMembers},
-		{"an authority that members do not trust", false, func(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret) {
+		{"an authority that members do not trust", false, func(c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret) {
 			secrets["example-client-ca"] = makeAll(t, c)["example-client-ca"]
 		}, now, byMembers},
-		{"the next one signs", false, func(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret) {
+		{"the next one signs", false, func(c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret) {
 			introduces(c, secrets)
 			turns(c, secrets, cluster.RotationStep{Stage: cluster.Switch})
 		}, now, byAuthority},
 		{"an authority that has ended", false, nil, now.Add(20 * year), byMembers},
-		{"nothing that members trust", false, func(_ *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret) {
+		{"nothing that members trust", false, func(_ *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret) {
 			delete(secrets, "example-client-ca")
 			delete(secrets, "example-member-tls")
 		}, now, ""},
@@ -70,17 +70,17 @@ func TestFault83Operator(t *testing.T) {
 	}
 }
 
-func loses(_ *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret) {
+func loses(_ *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret) {
 	delete(secrets, "example-client-ca")
 }
 
-func introduces(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret) {
+func introduces(c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret) {
 	loses(c, secrets)
 	turns(c, secrets, cluster.RotationStep{Stage: cluster.Introduce, Because: certs.ByLoss})
 }
 
 // turns takes a pass, and has members mount what comes of it.
-func turns(c *v1alpha1.EtcdCluster, secrets map[string]*corev1.Secret, turn cluster.RotationStep) {
+func turns(c *v1beta1.EtcdCluster, secrets map[string]*corev1.Secret, turn cluster.RotationStep) {
 	for _, name := range []string{c.ClientCA(), specs.MemberSecret(c)} {
 		held, made := heldOf(c, secrets), (*corev1.Secret)(nil)
 		var err error

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 )
 
@@ -56,9 +56,9 @@ func (h KeyMaterial) ports(peer bool, f Facts) []portOf {
 	}
 	var all []portOf
 	for _, member := range f.Members {
-		found := portOf{Port: Port{Err: "it does not run"}, member: member, at: fmt.Sprintf("%s at port %d", member, v1alpha1.ClientPort)}
+		found := portOf{Port: Port{Err: "it does not run"}, member: member, at: fmt.Sprintf("%s at port %d", member, v1beta1.ClientPort)}
 		if peer {
-			found.at = fmt.Sprintf("%s at port %d", member, v1alpha1.PeerPort)
+			found.at = fmt.Sprintf("%s at port %d", member, v1beta1.PeerPort)
 		}
 		for _, sight := range f.Probes {
 			if sight.Member != member {

@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -27,7 +27,7 @@ type revocation struct {
 }
 
 func readRevocation(members *corev1.Secret) revocation {
-	r := revocation{list: members.Data[specs.RevokedKey], at: members.Annotations[v1alpha1.AnnotationRevokedAt]}
+	r := revocation{list: members.Data[specs.RevokedKey], at: members.Annotations[v1beta1.AnnotationRevokedAt]}
 	r.serials, _ = pki.Revoked(r.list)
 	return r
 }
@@ -63,21 +63,21 @@ func (r revocation) isWitness(serial string) bool {
 func Serial(secret *corev1.Secret) string { return pairOf(secret.Data).Serial() }
 
 // isRevoked says whether members are to refuse the certificate.
-func isRevoked(c *v1alpha1.EtcdCluster, leaf pki.Pair) bool {
+func isRevoked(c *v1beta1.EtcdCluster, leaf pki.Pair) bool {
 	serial := leaf.Serial()
-	return slices.ContainsFunc(c.Spec.TLS.Revocations, func(r v1alpha1.Revocation) bool { return r.Serial == serial })
+	return slices.ContainsFunc(c.Spec.TLS.Revocations, func(r v1beta1.Revocation) bool { return r.Serial == serial })
 }
 
 var errRevoked = errors.New("its certificate is revoked")
 
 // usesList says whether members are to have a list: from the first certificate that is revoked, and for as long as that is
 // remembered anywhere.
-func (h KeyMaterial) usesList(c *v1alpha1.EtcdCluster) bool {
+func (h KeyMaterial) usesList(c *v1beta1.EtcdCluster) bool {
 	return len(c.Spec.TLS.Revocations) > 0 || len(h.revocation.list) > 0 || h.revocation.at != "" || c.Status.Revocations != nil
 }
 
 // listFault says why members need another list; nil if they do not, or if no authority can sign another one now.
-func (h KeyMaterial) listFault(c *v1alpha1.EtcdCluster, now time.Time) error {
+func (h KeyMaterial) listFault(c *v1beta1.EtcdCluster, now time.Time) error {
 	r, wanted := h.revocation, c.Spec.TLS.Serials()
 	switch {
 	case !h.usesList(c) || !h.ClientCA.Signs(now):
@@ -97,7 +97,7 @@ func withWitness(at string, serials []string) []string {
 
 // revoke makes the list that members are to have, or keeps the one that there is. It says that certificates are revoked now if
 // one is on it that was on none before: to remove one restarts no member.
-func (h KeyMaterial) revoke(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster) (revocation, error) {
+func (h KeyMaterial) revoke(random io.Reader, now time.Time, c *v1beta1.EtcdCluster) (revocation, error) {
 	if !h.usesList(c) || h.listFault(c, now) == nil {
 		return h.revocation, nil
 	}
@@ -143,7 +143,7 @@ func (h KeyMaterial) Witnesses(random io.Reader, now time.Time) (good, revoked p
 
 // IsRevoking says whether members are to be looked at for what they refuse. It is over when that was written down and no Pod is
 // older.
-func (h KeyMaterial) IsRevoking(c *v1alpha1.EtcdCluster, made map[string]string) bool {
+func (h KeyMaterial) IsRevoking(c *v1beta1.EtcdCluster, made map[string]string) bool {
 	at, status := h.revocation.at, c.Status.Revocations
 	if at == "" || len(c.Spec.TLS.Revocations) == 0 { // nothing is revoked any more, even if an external authority can sign no list
 		return false
@@ -153,11 +153,11 @@ func (h KeyMaterial) IsRevoking(c *v1alpha1.EtcdCluster, made map[string]string)
 			return true
 		}
 	}
-	return status == nil || status.RevokedAt != at || status.Phase != v1alpha1.RevocationDone
+	return status == nil || status.RevokedAt != at || status.Phase != v1beta1.RevocationDone
 }
 
 // Revocation is how far certificates are revoked.
-func (h KeyMaterial) Revocation(c *v1alpha1.EtcdCluster, f Facts) cluster.Revocation {
+func (h KeyMaterial) Revocation(c *v1beta1.EtcdCluster, f Facts) cluster.Revocation {
 	r := cluster.Revocation{At: h.revocation.at, Serials: h.revocation.revoked(), Phase: cluster.Revoked}
 	if r.At == "" {
 		return cluster.Revocation{}
@@ -184,7 +184,7 @@ func (h KeyMaterial) Revocation(c *v1alpha1.EtcdCluster, f Facts) cluster.Revoca
 }
 
 // awaitRefusal says which member has yet to refuse what is on the list; empty if none. Members that read none restart to read it.
-func awaitRefusal(c *v1alpha1.EtcdCluster, f Facts) string {
+func awaitRefusal(c *v1beta1.EtcdCluster, f Facts) string {
 	if len(f.Members) == 0 {
 		return "members to be listed, to see whether they refuse certificates that are revoked"
 	}
@@ -198,7 +198,7 @@ func awaitRefusal(c *v1alpha1.EtcdCluster, f Facts) string {
 			return member + " to run, to see whether it refuses certificates that are revoked"
 		case f.Probes[i].Refusal.Err != "":
 			return fmt.Sprintf("%s at port %d to show whether it refuses certificates that are revoked: %s",
-				member, v1alpha1.ClientPort, f.Probes[i].Refusal.Err)
+				member, v1beta1.ClientPort, f.Probes[i].Refusal.Err)
 		case !f.Probes[i].Refusal.Is:
 			return fmt.Sprintf("%s to refuse certificates that are revoked: its kubelet brings it the list in Secret %s within a minute and "+
 				"a half; delete pod %s if this lasts", member, specs.MemberSecret(c), member)
@@ -209,7 +209,7 @@ func awaitRefusal(c *v1alpha1.EtcdCluster, f Facts) string {
 
 // awaitReissued says until when Pods may have a certificate that is revoked and issued again: when members restart, applications
 // connect with what they have. A certificate that is not issued again is waited for no longer than others.
-func (h KeyMaterial) awaitReissued(c *v1alpha1.EtcdCluster, f Facts) string {
+func (h KeyMaterial) awaitReissued(c *v1beta1.EtcdCluster, f Facts) string {
 	revoked, err := time.Parse(time.RFC3339Nano, h.revocation.at)
 	if err != nil {
 		return ""

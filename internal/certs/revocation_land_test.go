@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -115,14 +115,14 @@ func TestFault82NoConnectionIsLeft(t *testing.T) {
 				}
 				h.pass(1 + h.chance.IntN(15))
 			}
-			if h.c.Status.Revocations.Phase == v1alpha1.RevocationDone {
+			if h.c.Status.Revocations.Phase == v1beta1.RevocationDone {
 				h.mustBeShutOut(seed, revoked)
 			}
 		}
 		if restarts := len(h.history) - 3; restarts > 9 {
 			t.Errorf("seed %d: three revocations take %d restarts", seed, restarts)
 		}
-		if h.c.Status.Revocations.Phase != v1alpha1.RevocationDone {
+		if h.c.Status.Revocations.Phase != v1beta1.RevocationDone {
 			t.Errorf("seed %d: at last %s", seed, h.c.Status.Revocations.Phase)
 		}
 	}
@@ -145,7 +145,7 @@ func TestFault82SaysSinceWhen(t *testing.T) {
 	before := w.secrets["example-client"]
 	w.revoke(now.Add(later), certs.Serial(before))
 	after := w.secrets["example-client"]
-	if got := after.Annotations[v1alpha1.AnnotationWrittenAt]; got != now.Add(later).Format(time.RFC3339) {
+	if got := after.Annotations[v1beta1.AnnotationWrittenAt]; got != now.Add(later).Format(time.RFC3339) {
 		t.Errorf("written at %q", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -19,7 +19,7 @@ import (
 // A ward is a cluster with its Secrets, some of whose certificates are revoked.
 type ward struct {
 	t       *testing.T
-	c       *v1alpha1.EtcdCluster
+	c       *v1beta1.EtcdCluster
 	secrets map[string]*corev1.Secret
 	made    map[string]string // with which list members were made
 	refuse  map[string]certs.Refusal
@@ -47,7 +47,7 @@ func (w *ward) revoke(at time.Time, serials ...string) []string {
 	w.t.Helper()
 	w.c.Spec.TLS.Revocations = nil
 	for _, serial := range serials {
-		w.c.Spec.TLS.Revocations = append(w.c.Spec.TLS.Revocations, v1alpha1.Revocation{Serial: serial})
+		w.c.Spec.TLS.Revocations = append(w.c.Spec.TLS.Revocations, v1beta1.Revocation{Serial: serial})
 	}
 	return w.repair(at)
 }
@@ -79,7 +79,7 @@ func (w *ward) listed() []string {
 }
 
 func (w *ward) mounted() *corev1.Secret { return w.secrets[specs.MemberSecret(w.c)] }
-func (w *ward) at() string              { return w.mounted().Annotations[v1alpha1.AnnotationRevokedAt] }
+func (w *ward) at() string              { return w.mounted().Annotations[v1beta1.AnnotationRevokedAt] }
 
 // look is what is known at that time.
 func (w *ward) look(at time.Time) cluster.Revocation {
@@ -92,7 +92,7 @@ func (w *ward) look(at time.Time) cluster.Revocation {
 
 // recordStatus writes the revocation into the status.
 func (w *ward) recordStatus(r cluster.Revocation) {
-	w.c.Status.Revocations = &v1alpha1.RevocationStatus{Phase: v1alpha1.RevocationPhase(r.Phase), RevokedAt: r.At, Serials: r.Serials}
+	w.c.Status.Revocations = &v1beta1.RevocationStatus{Phase: v1beta1.RevocationPhase(r.Phase), RevokedAt: r.At, Serials: r.Serials}
 }
 
 // restart has members run with the list that is there.
@@ -220,7 +220,7 @@ func TestFault82OurOwnAreIssuedAgain(t *testing.T) {
 	w := newWard(t)
 	w.c.Spec.Auth.Enabled = true
 	w.repair(now)
-	u := user(v1alpha1.CertificateAuthentication)
+	u := user(v1beta1.CertificateAuthentication)
 	held := w.held()
 	mine, err := held.MakeUser(rand.Reader, now, w.c, u, nil)
 	if err != nil {
@@ -257,7 +257,7 @@ func TestFault82OurOwnAreIssuedAgain(t *testing.T) {
 	w.want(w.look(at.Add(2*time.Minute)), cluster.CutOff, "")
 	w.users = nil
 	w.repair(at)
-	w.secrets["example-client"].Annotations = map[string]string{v1alpha1.AnnotationWrittenAt: at.Format(time.RFC3339)}
+	w.secrets["example-client"].Annotations = map[string]string{v1beta1.AnnotationWrittenAt: at.Format(time.RFC3339)}
 	w.want(w.look(at.Add(time.Minute)), cluster.Listed, "Secret example-client, which they mount, was written at 2026-01-01T01:00:00Z")
 	w.users = []*corev1.Secret{again}
 	w.want(w.look(at.Add(2*time.Minute)), cluster.Listed, "Secret example-user-orders")
@@ -270,7 +270,7 @@ func TestFault82SpoiltList(t *testing.T) {
 	for what, spoil := range map[string]func(*ward){
 		"garbage": func(w *ward) { w.mounted().Data[specs.RevokedKey] = []byte("garbage") },
 		"no list": func(w *ward) { delete(w.mounted().Data, specs.RevokedKey) },
-		"no time": func(w *ward) { delete(w.mounted().Annotations, v1alpha1.AnnotationRevokedAt) },
+		"no time": func(w *ward) { delete(w.mounted().Annotations, v1beta1.AnnotationRevokedAt) },
 		"a number that is not wanted": func(w *ward) {
 			ca := w.held().ClientCA.Pair
 			list, err := pki.RevocationList(rand.Reader, now, ca, []string{"abc", "def"})
@@ -306,7 +306,7 @@ func TestFault82NoAuthorityCanSign(t *testing.T) {
 	w.revoke(now, "abc")
 	list := string(w.mounted().Data[specs.RevokedKey])
 	w.secrets[w.c.ClientCA()].Data[corev1.TLSPrivateKeyKey] = nil
-	w.c.Spec.TLS.Revocations = append(w.c.Spec.TLS.Revocations, v1alpha1.Revocation{Serial: "def"})
+	w.c.Spec.TLS.Revocations = append(w.c.Spec.TLS.Revocations, v1beta1.Revocation{Serial: "def"})
 	held := w.held()
 	if err := held.Fault(w.c, specs.MemberSecret(w.c), now); err != nil && strings.Contains(err.Error(), "list of revoked") {
 		t.Errorf("asks for what cannot be made: %v", err)

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -53,7 +53,7 @@ func (h KeyMaterial) IsRotating() bool {
 
 // Rotation is what there is to do now. All authorities that are being rotated take each pass together, so that members
 // restart once for both: one that becomes due after the other has switched waits until that is over.
-func (h KeyMaterial) Rotation(c *v1alpha1.EtcdCluster, f Facts) cluster.Rotation {
+func (h KeyMaterial) Rotation(c *v1beta1.EtcdCluster, f Facts) cluster.Rotation {
 	r := cluster.Rotation{Authorities: h.summary(c), Together: h.isTogether()}
 	if turns := h.begin(c, f); len(turns) > 0 {
 		r.Turns = turns
@@ -98,7 +98,7 @@ func (f Facts) clockOf(a Authority) time.Time {
 }
 
 // begin are the authorities whose rotation is to begin.
-func (h KeyMaterial) begin(c *v1alpha1.EtcdCluster, f Facts) []cluster.Object {
+func (h KeyMaterial) begin(c *v1beta1.EtcdCluster, f Facts) []cluster.Object {
 	var turns []cluster.Object
 	for _, percent := range []time.Duration{rotateAt, joinAt} {
 		for _, name := range Authorities(c) {
@@ -116,7 +116,7 @@ func (h KeyMaterial) begin(c *v1alpha1.EtcdCluster, f Facts) []cluster.Object {
 
 // begins says whether the rotation of the authority is to begin. While one that was replaced is still trusted only one
 // begins that can sign no more: also an external one that was replaced, so that a certificate by it may never be shown.
-func (h KeyMaterial) begins(c *v1alpha1.EtcdCluster, name string, percent time.Duration, now time.Time) (cluster.Object, bool) {
+func (h KeyMaterial) begins(c *v1beta1.EtcdCluster, name string, percent time.Duration, now time.Time) (cluster.Object, bool) {
 	why, because := h.due(c, name, percent, now)
 	busy := h.ClientCA.Phase() == cluster.Switched || h.PeerCA.Phase() == cluster.Switched
 	a := h.of(c, name)
@@ -129,7 +129,7 @@ func (h KeyMaterial) begins(c *v1alpha1.EtcdCluster, name string, percent time.D
 }
 
 // turn begins a rotation. A request that there is counts as acted on, whatever the rotation begins for.
-func (h KeyMaterial) turn(c *v1alpha1.EtcdCluster, name, because string) cluster.RotationStep {
+func (h KeyMaterial) turn(c *v1beta1.EtcdCluster, name, because string) cluster.RotationStep {
 	asked, a := requestOf(c, name), h.of(c, name)
 	turn := cluster.RotationStep{Stage: cluster.Introduce, Because: because, Request: asked, Asked: asked != "" && asked != a.Request}
 	if because == ByEnd {
@@ -139,7 +139,7 @@ func (h KeyMaterial) turn(c *v1alpha1.EtcdCluster, name, because string) cluster
 }
 
 // due says why an authority is to be rotated; because is empty if it is not.
-func (h KeyMaterial) due(c *v1alpha1.EtcdCluster, name string, percent time.Duration, now time.Time) (why, because string) {
+func (h KeyMaterial) due(c *v1beta1.EtcdCluster, name string, percent time.Duration, now time.Time) (why, because string) {
 	a, wanted := h.of(c, name), h.target(c, name, now)
 	asked := requestOf(c, name)
 	lost := h.Lost(c, name, now)
@@ -173,8 +173,8 @@ func (h KeyMaterial) due(c *v1alpha1.EtcdCluster, name string, percent time.Dura
 const longestRequest = 64
 
 // requestOf is what is asked for of an authority; empty if nothing is.
-func requestOf(c *v1alpha1.EtcdCluster, name string) string {
-	request := c.Annotations[v1alpha1.AnnotationRotate]
+func requestOf(c *v1beta1.EtcdCluster, name string) string {
+	request := c.Annotations[v1beta1.AnnotationRotate]
 	other := specs.PeerAuthority
 	if name == c.PeerCA() {
 		other = specs.ClientAuthority
@@ -186,7 +186,7 @@ func requestOf(c *v1alpha1.EtcdCluster, name string) string {
 }
 
 // awaitSwitch says what the next authority waits for before it signs; empty if nothing.
-func (h KeyMaterial) awaitSwitch(c *v1alpha1.EtcdCluster, name string, f Facts) string {
+func (h KeyMaterial) awaitSwitch(c *v1beta1.EtcdCluster, name string, f Facts) string {
 	a := h.of(c, name)
 	if a.NextExternal && !h.target(c, name, f.Now).ready {
 		return "certificates by the next authority of Secret " + name + ": " + h.Certificates(c, f.Now).Fault
@@ -206,7 +206,7 @@ func (h KeyMaterial) awaitSwitch(c *v1alpha1.EtcdCluster, name string, f Facts) 
 }
 
 // awaitDrop says what the previous authority is still needed for; empty if it is not needed.
-func (h KeyMaterial) awaitDrop(c *v1alpha1.EtcdCluster, name string, f Facts) string {
+func (h KeyMaterial) awaitDrop(c *v1beta1.EtcdCluster, name string, f Facts) string {
 	a := h.of(c, name)
 	for _, port := range h.ports(name == c.PeerCA(), f) {
 		switch {
@@ -234,7 +234,7 @@ func (h KeyMaterial) isOnlyOld() bool {
 }
 
 // awaitPods says until when Pods may have something older than what the Secrets hold that they mount.
-func (h KeyMaterial) awaitPods(c *v1alpha1.EtcdCluster, name, what string, pause time.Duration, f Facts) string {
+func (h KeyMaterial) awaitPods(c *v1beta1.EtcdCluster, name, what string, pause time.Duration, f Facts) string {
 	pods, secret, at := "clients", c.ClientSecret(), h.written.client
 	if name == c.PeerCA() {
 		pods, secret, at = "members", specs.MemberSecret(c), h.written.peer
@@ -266,7 +266,7 @@ func (h KeyMaterial) isTogether() bool {
 }
 
 // summary is what the status reports of each authority.
-func (h KeyMaterial) summary(c *v1alpha1.EtcdCluster) []cluster.Authority {
+func (h KeyMaterial) summary(c *v1beta1.EtcdCluster) []cluster.Authority {
 	var all []cluster.Authority
 	for _, name := range Authorities(c) {
 		a := h.of(c, name)

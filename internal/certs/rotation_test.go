@@ -16,7 +16,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -25,13 +25,13 @@ import (
 // A land is a toy Kubernetes with members and applications, whose kubelets are slow.
 type land struct {
 	t       *testing.T
-	c       *v1alpha1.EtcdCluster
+	c       *v1beta1.EtcdCluster
 	at      time.Time
 	chance  *mathrand.Rand
 	secrets map[string]*corev1.Secret
 	members []*pod
 	apps    []*pod // with the Secret of the cluster, and with that of an EtcdUser
-	user    *v1alpha1.EtcdUser
+	user    *v1beta1.EtcdUser
 	dies    bool      // the operator dies between two writes now and then
 	rests   time.Time // until when the operator does not look: nothing was to be done
 	writes  int
@@ -75,7 +75,7 @@ func (l *land) start(p *pod) {
 	p.mounted = l.secrets[specs.MemberSecret(l.c)]
 	p.refresh = l.at.Add(l.lag())
 	p.loaded = map[string][]byte{specs.ClientCAKey: p.mounted.Data[specs.ClientCAKey], specs.PeerCAKey: p.mounted.Data[specs.PeerCAKey]}
-	p.trust = p.mounted.Annotations[v1alpha1.AnnotationTrust]
+	p.trust = p.mounted.Annotations[v1beta1.AnnotationTrust]
 }
 
 // lag is how long a kubelet takes at most to look after a Pod again.
@@ -293,7 +293,7 @@ func TestFault62RotationInPasses(t *testing.T) {
 	for seed := range uint64(20) {
 		l := newLand(t, seed)
 		first := l.held().ClientCA.CertPEM
-		l.c.Annotations = map[string]string{v1alpha1.AnnotationRotate: "2026-01-01"}
+		l.c.Annotations = map[string]string{v1beta1.AnnotationRotate: "2026-01-01"}
 		l.until("rotated", 20*time.Minute, func() bool { return l.isRotated(first) })
 		if got := strings.Join(l.passes(), " "); got != "introduce restart switch drop restart" {
 			t.Errorf("seed %d: %s", seed, got)
@@ -325,7 +325,7 @@ func TestFault61ShortLives(t *testing.T) {
 	l := newLand(t, 1)
 	l.dies = true
 	l.c.Spec.TLS.Lifetimes.Authority.Duration, l.c.Spec.TLS.Lifetimes.Certificate.Duration = 30*time.Minute, 12*time.Minute
-	l.c.Annotations = map[string]string{v1alpha1.AnnotationRotate: "begin"}
+	l.c.Annotations = map[string]string{v1beta1.AnnotationRotate: "begin"}
 	hours := 24
 	if testing.Short() {
 		hours = 3
@@ -359,7 +359,7 @@ func TestFault63LostAuthorityIsReplaced(t *testing.T) {
 						first = l.held().PeerCA.CertPEM
 					}
 					if phase != cluster.Stable {
-						l.c.Annotations = map[string]string{v1alpha1.AnnotationRotate: "x"}
+						l.c.Annotations = map[string]string{v1beta1.AnnotationRotate: "x"}
 					}
 					of := func(h certs.KeyMaterial) certs.Authority {
 						if name == l.c.PeerCA() {
@@ -382,7 +382,7 @@ func TestFault63LostAuthorityIsReplaced(t *testing.T) {
 
 // TestWhatBeginsARotation: a request that names the authority, once each; its age; and the other one joins if it is nearly as old.
 func TestWhatBeginsARotation(t *testing.T) {
-	const life = v1alpha1.DefaultAuthorityLifetime
+	const life = v1beta1.DefaultAuthorityLifetime
 	for _, of := range []struct {
 		name    string
 		request string
@@ -422,10 +422,10 @@ func TestWhatBeginsARotation(t *testing.T) {
 			}
 			if of.taken != "" {
 				for _, name := range certs.Authorities(c) {
-					secrets[name].Annotations = map[string]string{v1alpha1.AnnotationRotate: of.taken}
+					secrets[name].Annotations = map[string]string{v1beta1.AnnotationRotate: of.taken}
 				}
 			}
-			c.Annotations = map[string]string{v1alpha1.AnnotationRotate: of.request}
+			c.Annotations = map[string]string{v1beta1.AnnotationRotate: of.request}
 			held := certs.Read(c, func(name string) *corev1.Secret { return secrets[name] })
 			var got []string
 			for _, o := range held.Rotation(c, certs.Facts{Now: now.Add(of.at), Come: now.Add(of.at)}).Turns {
@@ -441,7 +441,7 @@ func TestWhatBeginsARotation(t *testing.T) {
 // TestANewClusterHasDoneWhatItsAnnotationAsks: its authorities are as new as can be.
 func TestANewClusterHasDoneWhatItsAnnotationAsks(t *testing.T) {
 	c := example()
-	c.Annotations = map[string]string{v1alpha1.AnnotationRotate: "2026"}
+	c.Annotations = map[string]string{v1beta1.AnnotationRotate: "2026"}
 	secrets := makeAll(t, c)
 	held := certs.Read(c, func(name string) *corev1.Secret { return secrets[name] })
 	if turns := held.Rotation(c, certs.Facts{Now: now, Come: now}).Turns; len(turns) > 0 {
@@ -456,12 +456,12 @@ func TestANewClusterHasDoneWhatItsAnnotationAsks(t *testing.T) {
 // together accept each other.
 func TestFault61EndedAuthorityIsRenewed(t *testing.T) {
 	l := newLand(t, 1)
-	l.at = now.Add(v1alpha1.DefaultAuthorityLifetime + time.Hour)
+	l.at = now.Add(v1beta1.DefaultAuthorityLifetime + time.Hour)
 	rotation := l.look()
 	if len(rotation.Turns) != 2 || rotation.Turns[0].RotationStep.Asked || rotation.Together {
 		t.Fatalf("%+v", rotation)
 	}
-	l.c.Annotations = map[string]string{v1alpha1.AnnotationRotate: "now"}
+	l.c.Annotations = map[string]string{v1beta1.AnnotationRotate: "now"}
 	if rotation = l.look(); !rotation.Turns[0].RotationStep.Asked {
 		t.Errorf("a person has asked: %+v", rotation.Turns)
 	}
@@ -518,7 +518,7 @@ func TestSecretsInEachPass(t *testing.T) {
 			fmt.Fprintf(&out, "Secret %s\n", name)
 			for _, key := range slices.Sorted(maps.Keys(secret.Annotations)) {
 				value := secret.Annotations[key]
-				if key == v1alpha1.AnnotationTrust {
+				if key == v1beta1.AnnotationTrust {
 					value = "(fingerprint)"
 				}
 				fmt.Fprintf(&out, "  %s: %s\n", key, value)

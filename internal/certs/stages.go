@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -15,7 +15,7 @@ import (
 // advance is the authority after a pass of its rotation, and whether there is anything to do: it may have been done
 // before.
 func (h KeyMaterial) advance(
-	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string, turn cluster.RotationStep,
+	random io.Reader, now time.Time, c *v1beta1.EtcdCluster, name string, turn cluster.RotationStep,
 ) (Authority, bool, error) {
 	a, lost, wanted := h.of(c, name), h.Lost(c, name, now) != nil, h.target(c, name, now)
 	isStale := a.Phase() == cluster.Introduced && !wanted.is(a.coming())
@@ -55,7 +55,7 @@ func (h KeyMaterial) advance(
 
 // introduced is an authority with the next one beside it.
 func (h KeyMaterial) introduced(
-	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string, a Authority, turn cluster.RotationStep,
+	random io.Reader, now time.Time, c *v1beta1.EtcdCluster, name string, a Authority, turn cluster.RotationStep,
 ) (Authority, bool, error) {
 	next, err := h.wanted(random, now, c, name)
 	a.Next, a.NextExternal = next.Pair, next.External
@@ -63,7 +63,7 @@ func (h KeyMaterial) introduced(
 }
 
 // wanted is the authority that certificates are to be by: a new one of ours, or an external one.
-func (h KeyMaterial) wanted(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (Authority, error) {
+func (h KeyMaterial) wanted(random io.Reader, now time.Time, c *v1beta1.EtcdCluster, name string) (Authority, error) {
 	wanted := h.target(c, name, now)
 	switch {
 	case !wanted.ready:
@@ -83,7 +83,7 @@ func (a Authority) rotated(now time.Time, turn cluster.RotationStep) Authority {
 
 // memberTrust is the certificate by which members verify what a lost authority has signed, without its key, and the other
 // authorities that they trust.
-func (h KeyMaterial) memberTrust(c *v1alpha1.EtcdCluster, name string) (signer pki.Pair, rest []byte) {
+func (h KeyMaterial) memberTrust(c *v1beta1.EtcdCluster, name string) (signer pki.Pair, rest []byte) {
 	bundle, leaf := h.bundleOf(c, name), h.Server
 	if name == c.PeerCA() {
 		leaf = h.Peer
@@ -98,7 +98,7 @@ func (h KeyMaterial) memberTrust(c *v1alpha1.EtcdCluster, name string) (signer p
 	return signer, rest
 }
 
-func newCA(random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, name string) (pki.Pair, error) {
+func newCA(random io.Reader, now time.Time, c *v1beta1.EtcdCluster, name string) (pki.Pair, error) {
 	suffix := " clients"
 	if name == c.PeerCA() {
 		suffix = " peers"

@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -28,7 +28,7 @@ const (
 
 // identityRequest is the certificate of a user. Beside a password it has no common name: it only opens connections, and the HTTP gateway
 // of etcd refuses every certificate that has one once authentication is enabled.
-func identityRequest(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) pki.Request {
+func identityRequest(c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser) pki.Request {
 	r := ClientRequest("", c.Spec.TLS.CertificateLifetime())
 	if r.Nameless = u.HasPassword(); r.Nameless {
 		r.Organization, r.DNSNames = specs.Organization, []string{specs.UserHost(c, u)}
@@ -39,7 +39,7 @@ func identityRequest(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) pki.Request 
 }
 
 // UserFault says what is wrong with the Secret of a user, a nil one being missing; nil if nothing is.
-func (h KeyMaterial) UserFault(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time) error {
+func (h KeyMaterial) UserFault(c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser, secret *corev1.Secret, now time.Time) error {
 	if secret == nil {
 		return errors.New("it is missing")
 	}
@@ -53,11 +53,32 @@ func (h KeyMaterial) UserFault(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, se
 		return fmt.Errorf("it has no password of %d to %d bytes", shortest, longest)
 	}
 	return errors.Join(same("authority", secret.Data[specs.CAKey], h.ClientCA.Bundle()),
-		h.checkUser(c, u, pairOf(secret.Data), now))
+		h.checkUser(c, u, pairOf(secret.Data), now), checkFurther(u, secret, wanted))
+}
+
+// checkFurther says what is wrong with the keys that the spec asks for beside the usual ones. A key that it asks for no longer would keep
+// what nobody renews, or an application with an old password.
+func checkFurther(u *v1beta1.EtcdUser, secret *corev1.Secret, usual map[string][]byte) error {
+	further := specs.FurtherData(u, secret.Data)
+	known := append(slices.Collect(maps.Keys(usual)), specs.CAKey, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
+	if u.HasPassword() {
+		known = append(known, specs.PasswordKey)
+	}
+	for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
+		if _, wanted := further[key]; !wanted && !slices.Contains(known, key) {
+			return fmt.Errorf("its key %s is not among those of the EtcdUser", key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(further)) {
+		if err := same(key, secret.Data[key], further[key]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // CannotMakeUser says why the Secret of a user cannot be made now; nil if it can. An external authority is asked for no certificate.
-func (h KeyMaterial) CannotMakeUser(c *v1alpha1.EtcdCluster, secret *corev1.Secret, now time.Time) error {
+func (h KeyMaterial) CannotMakeUser(c *v1beta1.EtcdCluster, secret *corev1.Secret, now time.Time) error {
 	var have pki.Pair
 	if secret != nil {
 		have = pairOf(secret.Data)
@@ -76,16 +97,16 @@ func (h KeyMaterial) CannotMakeUser(c *v1alpha1.EtcdCluster, secret *corev1.Secr
 func (h KeyMaterial) IssuesUsers() bool { return !h.ClientCA.External }
 
 // accepted is the certificate that others have issued to a user, or why it does not serve, which is a *pki.Rejection.
-func (h KeyMaterial) accepted(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, now time.Time) (pki.Pair, error) {
+func (h KeyMaterial) accepted(c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser, now time.Time) (pki.Pair, error) {
 	secret := h.Issued[u.Name]
 	if secret == nil {
-		return pki.Pair{}, &pki.Rejection{Defect: v1alpha1.ReasonSecretMissing, Because: "there is no such Secret"}
+		return pki.Pair{}, &pki.Rejection{Defect: v1beta1.ReasonSecretMissing, Because: "there is no such Secret"}
 	}
 	return h.serves(c, u, secret, now)
 }
 
 // serves is the certificate that a Secret has, or why a user cannot connect by it, which is a *pki.Rejection.
-func (h KeyMaterial) serves(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time) (pki.Pair, error) {
+func (h KeyMaterial) serves(c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser, secret *corev1.Secret, now time.Time) (pki.Pair, error) {
 	pair := pairOf(secret.Data)
 	_, _, err := pki.Accept(pair, h.ClientCA.Bundle(), bound(c, accepts(u)), now)
 	var rejected *pki.Rejection
@@ -96,7 +117,7 @@ func (h KeyMaterial) serves(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secre
 }
 
 // accepts is what an external certificate must be issued for: with a password, any identity but a common name.
-func accepts(u *v1alpha1.EtcdUser) pki.Request {
+func accepts(u *v1beta1.EtcdUser) pki.Request {
 	if u.HasPassword() {
 		return pki.Request{Nameless: true, Client: true}
 	}
@@ -106,7 +127,7 @@ func accepts(u *v1alpha1.EtcdUser) pki.Request {
 // LacksCertificate says why a user has no certificate by which it can connect, if certificates are external; the reason is empty if it
 // has one, or is about to. One from before the authority became external serves for as long as our authority is trusted.
 func (h KeyMaterial) LacksCertificate(
-	c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, secret *corev1.Secret, now time.Time,
+	c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser, secret *corev1.Secret, now time.Time,
 ) (reason, because string) {
 	_, err := h.accepted(c, u, now)
 	var why *pki.Rejection
@@ -123,7 +144,7 @@ func (h KeyMaterial) LacksCertificate(
 
 // checkUser says why the certificate of a user must be another one. If they are external, the one that there is stays until there is one
 // that serves, or its authority is trusted no more.
-func (h KeyMaterial) checkUser(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, have pki.Pair, now time.Time) error {
+func (h KeyMaterial) checkUser(c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser, have pki.Pair, now time.Time) error {
 	if h.IssuesUsers() {
 		return h.ClientCA.check(c, have, identityRequest(c, u), now)
 	}
@@ -138,7 +159,7 @@ func (h KeyMaterial) checkUser(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, ha
 }
 
 func (h KeyMaterial) issueUser(
-	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, have pki.Pair,
+	random io.Reader, now time.Time, c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser, have pki.Pair,
 ) (pki.Pair, error) {
 	if h.IssuesUsers() {
 		return h.ClientCA.issue(random, now, c, have, identityRequest(c, u))
@@ -158,7 +179,7 @@ func IsPassword(password []byte) bool { return len(password) >= shortest && len(
 
 // MakeUser makes the Secret of a user as it is to be. What is good of the one that there is stays: the password above all.
 func (h KeyMaterial) MakeUser(
-	random io.Reader, now time.Time, c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, there *corev1.Secret,
+	random io.Reader, now time.Time, c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser, there *corev1.Secret,
 ) (*corev1.Secret, error) {
 	data := specs.UserData(c, u)
 	var old map[string][]byte
@@ -184,6 +205,7 @@ func (h KeyMaterial) MakeUser(
 			data[specs.PasswordKey] = password
 		}
 	}
+	maps.Copy(data, specs.FurtherData(u, data))
 	return specs.Noted(specs.User(u, data), writtenSince(since)), nil
 }
 

@@ -30,6 +30,18 @@ type Adoption struct {
 	Services []AdoptedService
 	// Workload is the StatefulSet that runs the sources.
 	Workload Workload
+	// Keeps: the volumes of the sources become those of members. Volumes are those, of sources that are recorded, or listed before that.
+	Keeps   bool
+	Volumes []SourceVolume
+}
+
+// SourceVolume is the volume of a source, which becomes that of a member.
+type SourceVolume struct {
+	Source    string // also the name of its Pod
+	Member    string // also the name of the claim
+	Directory string // of etcd's data on it; a dot is its root
+	InUse     bool   // the Pod of the source is there
+	Unfit     string // why it cannot become that of a member, and what to do; empty if it can, or if it has
 }
 
 // AdoptedService is a Service by which clients reach the sources.
@@ -57,6 +69,16 @@ type Adopting struct {
 // Sources are the members of the cluster that is adopted which etcd still lists, by ID.
 func (v View) Sources() []UnknownMember {
 	return slices.DeleteFunc(slices.Clone(v.Unknown), func(m UnknownMember) bool { return !m.Source })
+}
+
+// SourceVolume is the volume of the source that becomes that of the member, and whether there is one.
+func (v View) SourceVolume(member string) (SourceVolume, bool) {
+	for _, volume := range v.Adoption.Volumes {
+		if volume.Member == member {
+			return volume, true
+		}
+	}
+	return SourceVolume{}, false
 }
 
 // SourceLeader is the source that leads, and whether one does that answers.

@@ -24,15 +24,19 @@ type Member struct {
 	Chosen bool
 
 	// What Kubernetes knows.
-	Pod      Pod
-	Volume   VolumeState
-	Unused   bool // its volume provably never held data
-	SetAside bool // of one that is Chosen: its volume is quarantined
+	Pod    Pod
+	Volume VolumeState
+	// DataDirectory is the directory of etcd's data on a volume that was a source's; empty if it is the usual one.
+	DataDirectory string
+	Unused        bool // its volume provably never held data
+	SetAside      bool // of one that is Chosen: its volume is quarantined
 
 	// What etcd's list says.
 	ID      uint64 // 0 while unlisted
 	Role    Role
 	Started bool // it has joined under its own name at least once
+	// OldPeerURLs: it is listed by other schemes than those by which it is to be found.
+	OldPeerURLs bool
 
 	// What the member itself says.
 	Answers   bool   // it answered with its status
@@ -75,6 +79,11 @@ type Member struct {
 	Sluggish bool
 	// Outworn: it is being replaced, because it stays slow.
 	Outworn bool
+	// Exchange is why another member is to take its place although it is well: its volume has another storage class than wanted, or a
+	// person asks for it; empty if none is.
+	Exchange string
+	// Asked: of that, a person asks for it.
+	Asked bool
 
 	// RefusesReconfig: as leader it has refused to let members join or leave for longer than etcd
 	// needs, although all voters were healthy.

@@ -73,5 +73,11 @@ type Replacing struct {
 // IsOutworn says whether the member is to be replaced because it stays slow.
 func IsOutworn(m Member) bool { return m.Outworn }
 
+// IsExchanged says whether another member is to take the place of one that is well.
+func IsExchanged(m Member) bool { return m.Exchange != "" }
+
+// IsGivenUp says whether a member does not run that a person wants replaced: nothing is to be waited for.
+func IsGivenUp(m Member) bool { return m.Asked && IsAway(m) && !IsAwaited(m) }
+
 // IsSluggish says whether the member is slower than its peers, and than it was.
 func IsSluggish(m Member) bool { return m.Sluggish }

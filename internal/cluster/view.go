@@ -32,6 +32,7 @@ type View struct {
 	Ending     []Ending        // authorities that end soon, clients' first
 	Rotation   Rotation        // of authorities
 	Revocation Revocation      // of certificates
+	TLS        TLSChange       // turned on or off
 	Misfits    []Object        // parts of volumes that are not as wanted, by part and name
 	Refused    []Object        // volumes that Kubernetes does not let grow, by name
 	Foreign    []Object        // objects of other owners that have a name which the cluster needs
@@ -42,6 +43,8 @@ type View struct {
 	Monitoring Monitoring
 	// Outside is how clients outside of the Kubernetes cluster reach members.
 	Outside Outside
+	// Route is about the TLSRoute of the Gateway API.
+	Route Route
 
 	// Adoption is about the running cluster that becomes this one.
 	Adoption Adoption
@@ -134,8 +137,11 @@ type Want struct {
 	Automatic bool   // recover quorum without asking
 	Guarded   bool   // another minor version of etcd and hibernation wait for a backup
 	Last      bool   // so does deletion, and volumes go then
+	Expired   bool   // its time is over, and it is deleted
 	Accepted  string // loss of data that the user has accepted, as Loss.String puts it
 	Heals     bool   // make room when etcd has raised NOSPACE
+	// NoMember is what the annotation names that asks for members to be replaced, and that was never a member; empty if all were.
+	NoMember string
 	// Defragment is what the annotation that asks for a defragmentation has; empty if none does.
 	Defragment string
 	NoWindow   string // why the window for defragmentation never opens, and what to do; empty if it does
@@ -150,139 +156,11 @@ type Loss struct {
 // String is what a user writes to accept the loss.
 func (l Loss) String() string { return fmt.Sprintf("%s@%d", l.Survivor, l.Revision) }
 
-// Record is what the operator remembers between two observations, in the status. Only the step
-// plan.Record changes it.
-type Record struct {
-	Token            string   // bootstrap token; empty before the first members are chosen
-	First            []string // names of the first members
-	Adopted          bool     // their volumes were there before
-	Restore          string   // ID of the restore in place that has brought them; empty if none has
-	HasNetworkPolicy bool     // a NetworkPolicy is made for them if the spec does not say
-	ClusterID        string   // set once the cluster has formed
-	NextSerial       int
-	Joining          string // name reserved for a member about to join
-	Recovering       string // member whose data the cluster is recovered from
-	Revision         int64  // of etcd's data that the cluster is known to have had: no quorum may answer with less
-	RolledBack       Rollback
-	Awaited          Awaited
-	Defragmenting    Defragmenting
-	Replacing        Replacing // the last member that was replaced because it stayed slow
-	Scaled           Scaled    // compute resources instead of those of the spec
-	Tuned            []Advice  // in effect, instead of what the spec says
-	Adopting         Adopting  // the running cluster that becomes this one
-	Grown            int64     // bytes that volumes have been given beyond the spec; 0 if they have not
-}
-
-// Growth is a size that volumes are to get because a database is about to be full.
-type Growth struct {
-	Size int64 // bytes
-	Why  string
-}
-
-// Defragmenting is the member whose database is being defragmented; it is empty if none is.
-type Defragmenting struct {
-	Member string
-	Pod    string // UID of the Pod that it had then: another one defragments
-	Size   int64  // bytes of its database file before
-}
-
-// Rollback is an update that was rolled back because it failed. It is empty once another version or image is
-// wanted.
-type Rollback struct {
-	Refused, RefusedImage string // what is not tried again
-	Version, Image        string // what is run in its place
-	Because               string
-}
-
-// String says what a person has to do.
-func (r Rollback) String() string {
-	if r == (Rollback{}) {
-		return ""
-	}
-	return fmt.Sprintf("spec.version %s was rolled back to %s: %s; change spec.version or spec.image to go on",
-		r.Refused, r.Version, r.Because)
-}
-
 // Prefix is keys that begin in the same way.
 type Prefix struct {
 	Text  string
 	Keys  int64
 	Bytes int64 // about
-}
-
-// Monitoring is what is seen of the objects of the Prometheus Operator that the spec asks for.
-type Monitoring struct {
-	Read    bool   // they were looked for: not while a cluster hibernates, nor where it never asked for one
-	Wanted  bool   // some are asked for
-	Missing string // why there can be none; empty if there can
-	Pending bool   // they are not as wanted yet
-	Denied  bool   // the cluster's NetworkPolicy lets nobody scrape its members
-}
-
-// Outside is what is seen of how clients outside of the Kubernetes cluster reach the client Service.
-type Outside struct {
-	Read      bool       // the Service was seen, and has the type that is wanted
-	Balanced  bool       // it is to have a load balancer
-	Assigned  bool       // of that: it has an address
-	Late      bool       // of that: it has had none for two minutes
-	Endpoints []Endpoint // by address
-}
-
-// Endpoint is where a client connects to.
-type Endpoint struct {
-	Address string // host:port
-	Source  string // where the address comes from
-}
-
-// Object is a supporting object: a Service, a Secret, a PodDisruptionBudget, a NetworkPolicy, or a part of a volume.
-type Object struct {
-	Kind, Name   string
-	Part         Part         // of a volume, if only that is meant
-	UID          string       // precondition of its deletion, of those that are deleted; of Objects, those that are not wanted
-	Why          string       // what is wrong with it
-	Denied       Denial       // that it may not be changed at present
-	Gone         bool         // of Foreign: it is being deleted, so waiting helps
-	CanWait      bool         // of Objects: members start as well without, or with what it holds
-	ChangesCA    bool         // of Objects: signed by another authority than members run with, it would part them or their clients
-	Holder       string       // of Lost: the Secret that still has certificates which it signed; empty if none has
-	RotationStep RotationStep // of an authority: the pass of its rotation that is due
-}
-
-// Denial says that Kubernetes does not let the operator change an object at present. It is empty
-// if the object may be changed.
-type Denial struct {
-	Because string // what Kubernetes said a moment ago; empty if it took what was written
-	Undone  bool   // it accepted it, and an admission policy or another controller has changed it back
-}
-
-// Stands says whether the object is to be left alone for now.
-func (d Denial) Stands() bool { return d != Denial{} }
-
-// Part is a part of a volume that is brought to the spec alone; empty for whole objects.
-type Part string
-
-const (
-	// Owner: the volume goes with the EtcdCluster, or stays, as the deletion policy says.
-	Owner Part = "owner"
-	// Labels: that it is of the cluster, without which no watch sees it.
-	Labels Part = "labels"
-	// Mark: since when it is quarantined.
-	Mark Part = "mark"
-	// Version: what its member runs, which is written on it.
-	Version Part = "version"
-	// Size: the storage that it asks for.
-	Size Part = "size"
-)
-
-// OtherType is what is wrong with a Service whose type was changed on the Service itself. The event says so when the Service is applied.
-const OtherType = "its type was changed, and is set back; for clients outside of the Kubernetes cluster set spec.clientService.type"
-
-// String is the object as people name it.
-func (o Object) String() string {
-	if o.Part != "" {
-		return string(o.Part) + " of " + o.Kind + " " + o.Name
-	}
-	return o.Kind + " " + o.Name
 }
 
 // Ending is a certificate authority that ends soon: within a year, or a quarter of its life if that is less.
@@ -317,20 +195,6 @@ type UnknownMember struct {
 func Elsewhere(namespace string) string {
 	return fmt.Sprintf("its data is of a cluster in namespace %s, by which etcd's members find each other: "+
 		"bring the volumes back to that namespace and create the EtcdCluster there; data cannot be moved to another one yet", namespace)
-}
-
-// Volume is a kept volume and what is written on it about its past.
-type Volume struct {
-	Name      string
-	Token     string   // of the bootstrap plan that it was made for; empty if it joined later
-	First     []string // first members of that plan
-	ClusterID string   // set on one volume of a cluster that had formed
-	Version   string   // of etcd that its member ran last; empty if it is not written there
-	Image     string   // that the user has chosen for that version; empty if none
-	Size      int64    // bytes that it asks for
-	UID       string   // precondition of its deletion
-	Unused    bool     // it provably never held data
-	Unfit     bool     // of one that is unused: it is not of the class or the size that is wanted
 }
 
 // Planned says whether the first members are chosen.

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/schedule"
 )
 
@@ -18,7 +18,7 @@ type Due struct {
 
 // dueOf is the first time after the end of the last run, or after the drill was created. One that is missed by so much that the drill would
 // have been given up is left out.
-func dueOf(d *v1alpha1.EtcdDrill, now time.Time) Due {
+func dueOf(d *v1beta1.EtcdDrill, now time.Time) Due {
 	if d.Spec.Schedule == "" {
 		return Due{}
 	}
@@ -58,13 +58,13 @@ func again(v View) Step {
 	if s.EndedAt == nil || v.Spec.Schedule == "" || v.notAgain() != nil {
 		return nil
 	}
-	last := v1alpha1.DrillResult{
+	last := v1beta1.DrillResult{
 		EndedAt: *s.EndedAt, Phase: s.Phase, Report: s.Report, RecoveredIn: s.RecoveredIn, LongestGap: s.LongestGap, FailedWrites: s.FailedWrites,
 	}
-	history := append([]v1alpha1.DrillResult{last}, s.History...)
-	limit := int(ptr.Deref(v.Spec.HistoryLimit, v1alpha1.DefaultDrillHistory))
-	fresh := v1alpha1.EtcdDrillStatus{
-		ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions, Phase: v1alpha1.DrillPending, Jobs: s.Jobs,
+	history := append([]v1beta1.DrillResult{last}, s.History...)
+	limit := int(ptr.Deref(v.Spec.HistoryLimit, v1beta1.DefaultDrillHistory))
+	fresh := v1beta1.EtcdDrillStatus{
+		ObservedGeneration: s.ObservedGeneration, Conditions: s.Conditions, Phase: v1beta1.DrillPending, Jobs: s.Jobs,
 		ScheduledFor: new(metav1.NewTime(v.Due.At)), History: history[:min(len(history), limit)],
 	}
 	return Record{Status: *fresh.DeepCopy(), What: "the run of " + text(v.Due.At) + " begins, after one that ended as " + string(s.Phase)}
@@ -75,14 +75,14 @@ func (v View) notAgain() Step {
 	const never = 24 * time.Hour
 	switch {
 	case v.Due.Problem != "":
-		return Wait{Reason: v1alpha1.ReasonScheduleUnreadable, For: "a schedule that can be read: " + v.Due.Problem, Until: v.Now.Add(never)}
+		return Wait{Reason: v1beta1.ReasonScheduleUnreadable, For: "a schedule that can be read: " + v.Due.Problem, Until: v.Now.Add(never)}
 	case v.Spec.Suspend:
-		return Wait{Reason: v1alpha1.ReasonScheduled, For: "spec.suspend to be false", Until: v.Now.Add(never)}
+		return Wait{Reason: v1beta1.ReasonScheduled, For: "spec.suspend to be false", Until: v.Now.Add(never)}
 	case v.Due.At.IsZero():
-		return Wait{Reason: v1alpha1.ReasonScheduleUnreadable, For: "a schedule that has a time: this one is no day of any " +
+		return Wait{Reason: v1beta1.ReasonScheduleUnreadable, For: "a schedule that has a time: this one is no day of any " +
 			"year", Until: v.Now.Add(never)}
 	case v.Now.Before(v.Due.At):
-		return Wait{Reason: v1alpha1.ReasonScheduled, For: "its time, " + text(v.Due.At), Until: v.Due.At}
+		return Wait{Reason: v1beta1.ReasonScheduled, For: "its time, " + text(v.Due.At), Until: v.Due.At}
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -46,7 +46,7 @@ func nameJob(v View) Step {
 	s := v.status()
 	s.Jobs++
 	s.ClusterUID = v.Cluster.UID
-	s.Job = &v1alpha1.JobReference{Name: jobName(v, s.Jobs), Task: writeTask}
+	s.Job = &v1beta1.JobReference{Name: jobName(v, s.Jobs), Task: writeTask}
 	return Record{Status: s, What: "job " + s.Job.Name + " is to write"}
 }
 
@@ -81,14 +81,14 @@ func endWithoutWrites(v View) Step {
 	}
 	message := fmt.Sprintf("nothing was disturbed, because job %s does not write: %s; correct that, and create another EtcdDrill",
 		v.Status.Job.Name, why)
-	return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonWriterFailed, message)
+	return v.end(v1beta1.DrillFailed, v1beta1.ReasonWriterFailed, message)
 }
 
 func awaitWrites(v View) Step {
 	if v.acknowledged() >= firstWrites {
 		return nil
 	}
-	return Wait{Reason: v1alpha1.ReasonMeasuring, For: cmp.Or(v.Job.Trouble, "the first writes of job "+v.Status.Job.Name)}
+	return Wait{Reason: v1beta1.ReasonMeasuring, For: cmp.Or(v.Job.Trouble, "the first writes of job "+v.Status.Job.Name)}
 }
 
 func (v View) acknowledged() int64 {
@@ -109,11 +109,11 @@ func (v View) writes() *jobspec.Writes {
 func knowLeader(v View) Step {
 	for _, m := range v.Cluster.Members {
 		if m.PodUID == "" || m.PodLeaves {
-			return Wait{Reason: v1alpha1.ReasonMeasuring, For: "pod " + m.Name}
+			return Wait{Reason: v1beta1.ReasonMeasuring, For: "pod " + m.Name}
 		}
 	}
 	if v.Cluster.Leader == "" {
-		return Wait{Reason: v1alpha1.ReasonMeasuring, For: "a member to say which one leads"}
+		return Wait{Reason: v1beta1.ReasonMeasuring, For: "a member to say which one leads"}
 	}
 	return nil
 }
@@ -134,20 +134,20 @@ func begin(v View) Step {
 }
 
 // targets are the members that the action is about: the newest follower, by the order of members, the leader, or all.
-func targets(v View) []v1alpha1.DrillTarget {
+func targets(v View) []v1beta1.DrillTarget {
 	all := slices.Clone(v.Cluster.Members)
 	switch v.Spec.Action {
-	case v1alpha1.KillLeader:
+	case v1beta1.KillLeader:
 		all = slices.DeleteFunc(all, func(m Member) bool { return m.Name != v.Cluster.Leader })
-	case v1alpha1.KillMember, v1alpha1.LoseVolume, v1alpha1.IsolateMember, v1alpha1.FillDisk, v1alpha1.SlowDisk:
+	case v1beta1.KillMember, v1beta1.LoseVolume, v1beta1.IsolateMember, v1beta1.FillDisk, v1beta1.SlowDisk:
 		all = slices.DeleteFunc(all, func(m Member) bool { return m.Name == v.Cluster.Leader })
 		all = all[max(len(all)-1, 0):]
-	case v1alpha1.KillAll, v1alpha1.RestoreBackup, v1alpha1.LoseQuorum:
+	case v1beta1.KillAll, v1beta1.RestoreBackup, v1beta1.LoseQuorum:
 	}
-	var made []v1alpha1.DrillTarget
+	var made []v1beta1.DrillTarget
 	for _, m := range all {
-		t := v1alpha1.DrillTarget{Member: m.Name, PodUID: m.PodUID}
-		if v.Spec.Action == v1alpha1.LoseVolume {
+		t := v1beta1.DrillTarget{Member: m.Name, PodUID: m.PodUID}
+		if v.Spec.Action == v1beta1.LoseVolume {
 			t.VolumeUID = m.VolumeUID
 		}
 		made = append(made, t)
@@ -156,7 +156,7 @@ func targets(v View) []v1alpha1.DrillTarget {
 }
 
 // Order is what the Job of a drill is told. It ends by itself some minutes after the drill has given up.
-func Order(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster) *jobspec.WriteOrder {
+func Order(d *v1beta1.EtcdDrill, c *v1beta1.EtcdCluster) *jobspec.WriteOrder {
 	order := &jobspec.WriteOrder{
 		Key: key(string(d.UID)), Secure: c.IsSecure(), Lasts: writesWithin + d.Spec.Lasts() + d.Spec.Limit() + lingers,
 	}
@@ -170,18 +170,18 @@ func Order(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster) *jobspec.WriteOrder {
 }
 
 // PressName is the name of the Job that fills a disk, or keeps it busy. Each run of a drill has another one.
-func PressName(d *v1alpha1.EtcdDrill) string {
+func PressName(d *v1beta1.EtcdDrill) string {
 	return named(d.Name, string(d.UID), fmt.Sprintf("disk-%d", d.Status.Jobs))
 }
 
 // Presses says whether there may be such a Job.
-func Presses(d *v1alpha1.EtcdDrill) bool {
-	return d.Status.StartedAt != nil && (d.Spec.Action == v1alpha1.FillDisk || d.Spec.Action == v1alpha1.SlowDisk)
+func Presses(d *v1beta1.EtcdDrill) bool {
+	return d.Status.StartedAt != nil && (d.Spec.Action == v1beta1.FillDisk || d.Spec.Action == v1beta1.SlowDisk)
 }
 
 // PressOrder is what that Job does.
-func PressOrder(d *v1alpha1.EtcdDrill) *jobspec.PressOrder {
-	return &jobspec.PressOrder{Fill: d.Spec.Action == v1alpha1.FillDisk, Lasts: d.Spec.Lasts() + lingers}
+func PressOrder(d *v1beta1.EtcdDrill) *jobspec.PressOrder {
+	return &jobspec.PressOrder{Fill: d.Spec.Action == v1beta1.FillDisk, Lasts: d.Spec.Lasts() + lingers}
 }
 
 // press has the disk of the member filled, or kept busy.
@@ -193,7 +193,7 @@ func press(v View) Step {
 }
 
 // ReadsJob says whether it matters what the Job says: not while the cluster is waited for, since its log is read each time.
-func ReadsJob(d *v1alpha1.EtcdDrill, now time.Time) bool {
+func ReadsJob(d *v1beta1.EtcdDrill, now time.Time) bool {
 	s := d.Status
 	return s.StartedAt == nil || s.RecoveredAt != nil || s.EndedAt != nil || now.After(s.StartedAt.Add(d.Spec.Lasts()+d.Spec.Limit())) ||
 		s.ReleasedAt != nil && s.DetectedAt == nil

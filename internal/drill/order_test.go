@@ -7,17 +7,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/drill"
 )
 
 // TestOrder: the Job writes by the Service first, and outlives every drill by some minutes only.
 func TestOrder(t *testing.T) {
-	d := &v1alpha1.EtcdDrill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "d", UID: "u"}}
-	d.Spec = v1alpha1.EtcdDrillSpec{Action: v1alpha1.IsolateMember, Duration: &metav1.Duration{Duration: time.Hour}}
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"}}
-	c.Status.Members = []v1alpha1.MemberStatus{{Name: "c-0"}, {Name: "c-1"}}
+	d := &v1beta1.EtcdDrill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "d", UID: "u"}}
+	d.Spec = v1beta1.EtcdDrillSpec{Action: v1beta1.IsolateMember, Duration: &metav1.Duration{Duration: time.Hour}}
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"}}
+	c.Status.Members = []v1beta1.MemberStatus{{Name: "c-0"}, {Name: "c-1"}}
 	order := drill.Order(d, c)
 	if order.Key != "etcd-operator.dev/drills/u" || !order.Secure || order.Lasts < 75*time.Minute || order.Lasts > 90*time.Minute {
 		t.Errorf("%+v", order)
@@ -38,12 +38,12 @@ func TestOrder(t *testing.T) {
 // waits for one that has ended.
 func TestOneDrillComesFirst(t *testing.T) {
 	states := []string{"new", "begun", "ended"}
-	of := func(name, state string, created int64) v1alpha1.EtcdDrill {
-		d := v1alpha1.EtcdDrill{ObjectMeta: metav1.ObjectMeta{
+	of := func(name, state string, created int64) v1beta1.EtcdDrill {
+		d := v1beta1.EtcdDrill{ObjectMeta: metav1.ObjectMeta{
 			Name: name, UID: types.UID(name), CreationTimestamp: metav1.Unix(created, 0),
-		}, Spec: v1alpha1.EtcdDrillSpec{Cluster: "c"}}
+		}, Spec: v1beta1.EtcdDrillSpec{Cluster: "c"}}
 		if state != "new" {
-			d.Status.Job = &v1alpha1.JobReference{Name: "j"}
+			d.Status.Job = &v1beta1.JobReference{Name: "j"}
 		}
 		if state == "ended" {
 			d.Status.EndedAt = &metav1.MicroTime{Time: time.Unix(9, 0)}
@@ -54,7 +54,7 @@ func TestOneDrillComesFirst(t *testing.T) {
 		for _, two := range states {
 			for _, created := range []int64{1, 2, 3} {
 				a, b := of("a", one, 2), of("b", two, created)
-				all := []v1alpha1.EtcdDrill{a, b}
+				all := []v1beta1.EtcdDrill{a, b}
 				aWaits := drill.Facts(drill.Seen{Drill: &a, Drills: all}).Earlier != ""
 				bWaits := drill.Facts(drill.Seen{Drill: &b, Drills: all}).Earlier != ""
 				if two == "ended" && aWaits || two != "ended" && aWaits == bWaits || one == "begun" && two == "new" && aWaits {

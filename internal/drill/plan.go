@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
@@ -54,7 +54,7 @@ var policy = rules.List[View, Step]{
 		rule("lose quorum", loseQuorum,
 			"deletes two of three members of the cluster that a backup was restored into, and waits until its quorum is recovered"),
 		rule("restore the backup", restore, "creates a cluster that begins with the backup, and waits until it serves, within spec.timeout"),
-		rule("compare", compare, "ends the drill by how many keys that cluster has, and how many the backup had"),
+		rule("compare", compare, "ends the drill by how many keys that cluster has and the backup had, and by spec.expect"),
 		rule("need enforcement", needEnforcement, "ends a drill as failed that has isolated a member, or filled its disk, and whose cluster "+
 			"has not noticed"),
 		rule("finish", finish, "ends the drill some seconds after the recovery, with what was measured"),
@@ -69,16 +69,16 @@ var policy = rules.List[View, Step]{
 	),
 	under("refuse before waiting",
 		rule("wait for its time", awaitTime, "waits for the time of the schedule, and writes it down when it has come"),
-		rule("wait for the cluster to exist", postpone(v1alpha1.ReasonClusterMissing, missing), "waits for the EtcdCluster"),
-		rule("need permission", refuse(v1alpha1.ReasonDrillsForbidden, forbidden), "refuses a drill of a cluster that does not allow drills"),
-		rule("need quorum to spare", refuse(v1alpha1.ReasonNoQuorumToSpare, noSpare),
+		rule("wait for the cluster to exist", postpone(v1beta1.ReasonClusterMissing, missing), "waits for the EtcdCluster"),
+		rule("need permission", refuse(v1beta1.ReasonDrillsForbidden, forbidden), "refuses a drill of a cluster that does not allow drills"),
+		rule("need quorum to spare", refuse(v1beta1.ReasonNoQuorumToSpare, noSpare),
 			"refuses to take a member from a cluster that loses quorum without it"),
-		rule("need volumes", refuse(v1alpha1.ReasonNoVolumes, noVolumes), "refuses actions for which members need volumes"),
-		rule("wait for earlier drills", postpone(v1alpha1.ReasonAnotherDrill, another), "waits until no earlier drill of the cluster is left"),
-		rule("wait for all members", postpone(v1alpha1.ReasonNotWhole, notAll), "waits until every member that is wanted is healthy"),
-		rule("wait for other changes", postpone(v1alpha1.ReasonClusterBusy, isBusy),
+		rule("need volumes", refuse(v1beta1.ReasonNoVolumes, noVolumes), "refuses actions for which members need volumes"),
+		rule("wait for earlier drills", postpone(v1beta1.ReasonAnotherDrill, another), "waits until no earlier drill of the cluster is left"),
+		rule("wait for all members", postpone(v1beta1.ReasonNotWhole, notAll), "waits until every member that is wanted is healthy"),
+		rule("wait for other changes", postpone(v1beta1.ReasonClusterBusy, isBusy),
 			"waits while anything is in progress: a roll, an upgrade, a backup, a restore, a defragmentation, a rotation, a pause"),
-		rule("wait for a backup", postpone(v1alpha1.ReasonNoRecentBackup, noBackup),
+		rule("wait for a backup", postpone(v1beta1.ReasonNoRecentBackup, noBackup),
 			"waits for a verified backup younger than 24 hours before data is put at risk, and for any before one is restored"),
 	),
 	under("measure, then begin",
@@ -126,7 +126,7 @@ func deleteJob(v View) Step {
 
 func (v View) endJob(job jobs.Observed, because string) Step {
 	if job.Deleting {
-		return Wait{Reason: v1alpha1.ReasonMeasuring, For: "job " + job.Name + " to be deleted", Until: v.Now.Add(recheck)}
+		return Wait{Reason: v1beta1.ReasonMeasuring, For: "job " + job.Name + " to be deleted", Until: v.Now.Add(recheck)}
 	}
 	return DeleteJob{Name: job.Name, UID: job.UID, Because: because}
 }
@@ -148,7 +148,7 @@ func refuse(reason string, why func(View) string) func(View) Step {
 		if message == "" {
 			return nil
 		}
-		return v.end(v1alpha1.DrillRefused, reason, message)
+		return v.end(v1beta1.DrillRefused, reason, message)
 	}
 }
 
@@ -166,11 +166,11 @@ func postpone(reason string, why func(View) string) func(View) Step {
 			s.Job = nil
 			return Record{Status: s, What: "no job writes while the drill waits"}
 		case v.Now.After(v.asked().Add(waitsFor)):
-			return v.end(v1alpha1.DrillRefused, reason, fmt.Sprintf("given up after %s of waiting for %s", waitsFor, message))
+			return v.end(v1beta1.DrillRefused, reason, fmt.Sprintf("given up after %s of waiting for %s", waitsFor, message))
 		}
 		return Wait{Reason: reason, For: message, Until: v.Now.Add(recheck)}
 	}
 }
 
 // status is a copy of the status, to be changed.
-func (v View) status() v1alpha1.EtcdDrillStatus { return *v.Status.DeepCopy() }
+func (v View) status() v1beta1.EtcdDrillStatus { return *v.Status.DeepCopy() }

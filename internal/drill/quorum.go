@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // cloneSize is how many members the throw-away cluster has of which quorum is lost; all but one of them are deleted.
@@ -17,7 +17,7 @@ const cloneSize = 3
 // member any more: the operator has recovered the quorum from the one that is left, and others have joined.
 func loseQuorum(v View) Step {
 	s := v.Status
-	if v.Spec.Action != v1alpha1.LoseQuorum || s.StartedAt == nil || v.Now.After(v.limit()) {
+	if v.Spec.Action != v1beta1.LoseQuorum || s.StartedAt == nil || v.Now.After(v.limit()) {
 		return nil
 	}
 	if s.Targets == nil {
@@ -26,12 +26,12 @@ func loseQuorum(v View) Step {
 	if left := present(s.Targets, v.Restored.Members); left != nil {
 		return Disrupt{Targets: left}
 	}
-	isListed := func(t v1alpha1.DrillTarget) bool {
+	isListed := func(t v1beta1.DrillTarget) bool {
 		return slices.ContainsFunc(v.Restored.Members, func(m Member) bool { return m.Name == t.Member })
 	}
 	if slices.ContainsFunc(s.Targets, isListed) || len(v.Restored.Members) < cloneSize {
 		return Wait{
-			Reason: v1alpha1.ReasonRecoveryAwaited,
+			Reason: v1beta1.ReasonRecoveryAwaited,
 			For:    fmt.Sprintf("EtcdCluster %s to recover its quorum from the member that is left", s.Restored),
 		}
 	}
@@ -48,7 +48,7 @@ func (v View) loseClone() Step {
 		if m.PodUID == "" || m.VolumeUID == "" {
 			return nil
 		}
-		s.Targets = append(s.Targets, v1alpha1.DrillTarget{Member: m.Name, PodUID: m.PodUID, VolumeUID: m.VolumeUID})
+		s.Targets = append(s.Targets, v1beta1.DrillTarget{Member: m.Name, PodUID: m.PodUID, VolumeUID: m.VolumeUID})
 	}
 	s.QuorumLostAt = new(metav1.NewMicroTime(v.Now))
 	return Record{Status: s, Event: "DrillQuorumLost", What: fmt.Sprintf("LoseQuorum: %s of EtcdCluster "+
@@ -56,8 +56,8 @@ func (v View) loseClone() Step {
 }
 
 // present are those of the targets that are still there.
-func present(targets []v1alpha1.DrillTarget, members []Member) []v1alpha1.DrillTarget {
-	var left []v1alpha1.DrillTarget
+func present(targets []v1beta1.DrillTarget, members []Member) []v1beta1.DrillTarget {
+	var left []v1beta1.DrillTarget
 	for _, t := range targets {
 		i := slices.IndexFunc(members, func(m Member) bool { return m.Name == t.Member })
 		if i < 0 {
@@ -72,7 +72,7 @@ func present(targets []v1alpha1.DrillTarget, members []Member) []v1alpha1.DrillT
 	return left
 }
 
-func namesOf(targets []v1alpha1.DrillTarget) string {
+func namesOf(targets []v1beta1.DrillTarget) string {
 	var names []string
 	for _, t := range targets {
 		names = append(names, t.Member)

@@ -8,14 +8,14 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func noticeOther(v View) Step {
 	if v.Status.StartedAt == nil || v.Cluster.Exists && v.Cluster.UID == v.Status.ClusterUID {
 		return nil
 	}
-	return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonClusterGone, fmt.Sprintf("EtcdCluster %s was deleted during the drill", v.Spec.Cluster))
+	return v.end(v1beta1.DrillFailed, v1beta1.ReasonClusterGone, fmt.Sprintf("EtcdCluster %s was deleted during the drill", v.Spec.Cluster))
 }
 
 func finish(v View) Step {
@@ -24,9 +24,9 @@ func finish(v View) Step {
 	case s.RecoveredAt == nil:
 		return nil
 	case v.Now.Before(s.RecoveredAt.Add(settles)):
-		return Wait{Reason: v1alpha1.ReasonRecoveryAwaited, For: "the last figures of job " + s.Job.Name, Until: s.RecoveredAt.Add(settles)}
+		return Wait{Reason: v1beta1.ReasonRecoveryAwaited, For: "the last figures of job " + s.Job.Name, Until: s.RecoveredAt.Add(settles)}
 	}
-	return v.end(v1alpha1.DrillRecovered, v1alpha1.ReasonRecovered, v.sentence())
+	return v.end(v1beta1.DrillRecovered, v1beta1.ReasonRecovered, v.sentence())
 }
 
 // recordRecovery needs, of each member that was disturbed, another Pod that is ready, or that it was replaced: the status of the cluster
@@ -50,7 +50,7 @@ func recordRecovery(v View) Step {
 }
 
 // isDown says whether a member is as the drill has left it, or not back yet.
-func (v View) isDown(t v1alpha1.DrillTarget) bool {
+func (v View) isDown(t v1beta1.DrillTarget) bool {
 	m, listed := v.member(t.Member)
 	switch {
 	case !listed:
@@ -80,7 +80,7 @@ func giveUp(v View) Step {
 	if v.Status.StartedAt == nil || !v.Now.After(v.limit()) {
 		return nil
 	}
-	return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonNotRecovered, v.sentence())
+	return v.end(v1beta1.DrillFailed, v1beta1.ReasonNotRecovered, v.sentence())
 }
 
 // recordDetection: a member that the status no longer lists was replaced, which is how the operator shows that it has seen the failure.
@@ -88,7 +88,7 @@ func recordDetection(v View) Step {
 	if v.Status.StartedAt == nil || v.Status.DetectedAt != nil {
 		return nil
 	}
-	shows := func(t v1alpha1.DrillTarget) bool {
+	shows := func(t v1beta1.DrillTarget) bool {
 		m, listed := v.member(t.Member)
 		return !listed || !m.Healthy
 	}
@@ -124,11 +124,11 @@ func awaitRecovery(v View) Step {
 	if why == "" {
 		why = "the status does not show yet that it has lost anything"
 	}
-	return Wait{Reason: v1alpha1.ReasonRecoveryAwaited, For: fmt.Sprintf("EtcdCluster %s to recover: %s", v.Spec.Cluster, why)}
+	return Wait{Reason: v1beta1.ReasonRecoveryAwaited, For: fmt.Sprintf("EtcdCluster %s to recover: %s", v.Spec.Cluster, why)}
 }
 
 // end ends the drill, with what was measured so far.
-func (v View) end(phase v1alpha1.DrillPhase, reason, message string) Step {
+func (v View) end(phase v1beta1.DrillPhase, reason, message string) Step {
 	s := v.status()
 	s.EndedAt = new(metav1.NewMicroTime(v.Now))
 	s.Report = message

@@ -3,7 +3,7 @@ package drill
 import (
 	"fmt"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 )
 
@@ -24,7 +24,7 @@ func forbidden(v View) string {
 // noSpare is about actions that take one member. KillAll takes quorum on purpose, for as long as all of them need to start.
 func noSpare(v View) string {
 	size := v.Cluster.Size
-	if v.Spec.Action == v1alpha1.KillAll || v.restores() || size == 0 || quorum.Holds(size-1, size) {
+	if v.Spec.Action == v1beta1.KillAll || v.restores() || size == 0 || quorum.Holds(size-1, size) {
 		return ""
 	}
 	return fmt.Sprintf("EtcdCluster %s has spec.size %d, and no quorum without a member: set it to 3 or more, and create another EtcdDrill",
@@ -36,13 +36,13 @@ func noVolumes(v View) string {
 	switch action := v.Spec.Action; {
 	case !v.Cluster.Ephemeral:
 		return ""
-	case action == v1alpha1.KillAll:
+	case action == v1beta1.KillAll:
 		return "with storage.ephemeral all data would be lost with the Pods: choose another action"
 	case v.restores():
 		return "with storage.ephemeral there are no volumes, into which backups are restored"
-	case action == v1alpha1.FillDisk, action == v1alpha1.SlowDisk:
+	case action == v1beta1.FillDisk, action == v1beta1.SlowDisk:
 		return "with storage.ephemeral members have no volumes: choose another action"
-	case action == v1alpha1.LoseVolume:
+	case action == v1beta1.LoseVolume:
 		return "with storage.ephemeral members have no volumes: KillMember loses the data of a member"
 	}
 	return ""
@@ -73,7 +73,7 @@ func noBackup(v View) string {
 	if v.restores() && v.LastBackup.IsZero() {
 		return fmt.Sprintf("a verified backup of EtcdCluster %s: create an EtcdBackup", v.Spec.Cluster)
 	}
-	risks := v.Spec.Action == v1alpha1.KillAll || v.Spec.Action == v1alpha1.LoseVolume
+	risks := v.Spec.Action == v1beta1.KillAll || v.Spec.Action == v1beta1.LoseVolume
 	if !risks || v.LastBackup.After(v.Now.Add(-freshBackup)) {
 		return ""
 	}

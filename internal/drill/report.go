@@ -7,11 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Report is the status after the step, given the error that it ended with.
-func Report(v View, generation int64, step Step, err error) v1alpha1.EtcdDrillStatus {
+func Report(v View, generation int64, step Step, err error) v1beta1.EtcdDrillStatus {
 	s := v.status()
 	if r, records := step.(Record); records && err == nil {
 		s = *r.Status.DeepCopy()
@@ -34,34 +34,34 @@ func Report(v View, generation int64, step Step, err error) v1alpha1.EtcdDrillSt
 	complete := condition(v, s, step, err)
 	complete.ObservedGeneration, complete.Message = generation, shortened(complete.Message)
 	meta.SetStatusCondition(&s.Conditions, complete)
-	complete.Type = v1alpha1.ConditionReady
+	complete.Type = v1beta1.ConditionReady
 	meta.SetStatusCondition(&s.Conditions, complete)
 	return s
 }
 
-func phase(s v1alpha1.EtcdDrillStatus, step Step, err error) v1alpha1.DrillPhase {
+func phase(s v1beta1.EtcdDrillStatus, step Step, err error) v1beta1.DrillPhase {
 	f, finishes := step.(Finish)
 	switch {
 	case finishes && err == nil:
 		return f.Phase
 	case s.Job != nil || s.StartedAt != nil:
-		return v1alpha1.DrillRunning
+		return v1beta1.DrillRunning
 	default:
-		return v1alpha1.DrillPending
+		return v1beta1.DrillPending
 	}
 }
 
 // condition is Complete after the step.
-func condition(v View, s v1alpha1.EtcdDrillStatus, step Step, err error) metav1.Condition {
+func condition(v View, s v1beta1.EtcdDrillStatus, step Step, err error) metav1.Condition {
 	is := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
-		return metav1.Condition{Type: v1alpha1.ConditionComplete, Status: status, Reason: reason, Message: message}
+		return metav1.Condition{Type: v1beta1.ConditionComplete, Status: status, Reason: reason, Message: message}
 	}
 	if err != nil {
-		return is(metav1.ConditionFalse, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
+		return is(metav1.ConditionFalse, v1beta1.ReasonStepFailed, "trying again: "+err.Error())
 	}
 	switch step := step.(type) {
 	case Finish:
-		if step.Phase == v1alpha1.DrillRecovered {
+		if step.Phase == v1beta1.DrillRecovered {
 			return is(metav1.ConditionTrue, step.Reason, step.Message)
 		}
 		return is(metav1.ConditionFalse, step.Reason, step.Message)
@@ -71,9 +71,9 @@ func condition(v View, s v1alpha1.EtcdDrillStatus, step Step, err error) metav1.
 		DeleteCluster, Done:
 	}
 	if s.StartedAt != nil {
-		return is(metav1.ConditionFalse, v1alpha1.ReasonRecoveryAwaited, "waiting for EtcdCluster "+v.Spec.Cluster+" to recover")
+		return is(metav1.ConditionFalse, v1beta1.ReasonRecoveryAwaited, "waiting for EtcdCluster "+v.Spec.Cluster+" to recover")
 	}
-	return is(metav1.ConditionFalse, v1alpha1.ReasonMeasuring, "the first writes are awaited, before the failure")
+	return is(metav1.ConditionFalse, v1beta1.ReasonMeasuring, "the first writes are awaited, before the failure")
 }
 
 // shortened keeps a message within the limit of the API conventions.
@@ -89,7 +89,7 @@ type Event struct {
 }
 
 // Events are what happened between two statuses: that the failure was caused, that the drill has ended, and what it comes to wait for.
-func Events(before, after v1alpha1.EtcdDrillStatus, step Step, err error) []Event {
+func Events(before, after v1beta1.EtcdDrillStatus, step Step, err error) []Event {
 	if err != nil {
 		return nil
 	}
@@ -100,7 +100,7 @@ func Events(before, after v1alpha1.EtcdDrillStatus, step Step, err error) []Even
 		}
 	case Finish:
 		severity := corev1.EventTypeWarning
-		if s.Phase == v1alpha1.DrillRecovered {
+		if s.Phase == v1beta1.DrillRecovered {
 			severity = corev1.EventTypeNormal
 		}
 		return []Event{{severity, "Drill" + string(s.Phase), "Drill", shortened(s.Message), true}}
@@ -114,8 +114,8 @@ func Events(before, after v1alpha1.EtcdDrillStatus, step Step, err error) []Even
 	return nil
 }
 
-func complete(s v1alpha1.EtcdDrillStatus) metav1.Condition {
-	if c := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionComplete); c != nil {
+func complete(s v1beta1.EtcdDrillStatus) metav1.Condition {
+	if c := meta.FindStatusCondition(s.Conditions, v1beta1.ConditionComplete); c != nil {
 		return *c
 	}
 	return metav1.Condition{}

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Restored is the throw-away cluster that a backup is restored into.
@@ -19,36 +19,38 @@ type Restored struct {
 	Taken    bool // another object has its name
 	UID      string
 	Leaves   bool
-	NotWhole string // why it does not serve the data yet; empty if it does
-	Keys     *int64 // that it has; nil: not counted
+	NotWhole string   // why it does not serve the data yet; empty if it does
+	Keys     *int64   // that it has; nil: not counted
+	Unmet    []string // of spec.expect, as sentences
+	IsLater  bool     // keys are those of now: the revision at which it began was compacted
 	Members  []Member
 }
 
 // RestoredName is the name of the throw-away cluster of a drill. An EtcdCluster may have a shorter name than an EtcdDrill, and no dots.
-func RestoredName(d *v1alpha1.EtcdDrill) string {
+func RestoredName(d *v1beta1.EtcdDrill) string {
 	sum := sha256.Sum256([]byte(d.Name + "/" + string(d.UID)))
 	return "drill-" + hex.EncodeToString(sum[:8])
 }
 
 // RestoredCluster is that cluster: one member, or three where quorum is to be lost, with volumes, version, image and scheduling as the
 // cluster has them, which goes with its volume, and with the drill. Certificates of others name other hosts: it has its own.
-func RestoredCluster(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster, b v1alpha1.DrillBackup) *v1alpha1.EtcdCluster {
-	made := &v1alpha1.EtcdCluster{
-		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdCluster"},
+func RestoredCluster(d *v1beta1.EtcdDrill, c *v1beta1.EtcdCluster, b v1beta1.DrillBackup) *v1beta1.EtcdCluster {
+	made := &v1beta1.EtcdCluster{
+		TypeMeta: metav1.TypeMeta{APIVersion: v1beta1.GroupVersion.String(), Kind: "EtcdCluster"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: d.Namespace, Name: RestoredName(d), Labels: map[string]string{v1alpha1.LabelDrill: d.Name},
+			Namespace: d.Namespace, Name: RestoredName(d), Labels: map[string]string{v1beta1.LabelDrill: d.Name},
 			OwnerReferences: []metav1.OwnerReference{ownerOf(d)},
 		},
-		Spec: v1alpha1.EtcdClusterSpec{
+		Spec: v1beta1.EtcdClusterSpec{
 			Size: ptr.To[int32](1), Version: b.Version, ImagePullSecrets: c.Spec.ImagePullSecrets,
-			Storage:   v1alpha1.Storage{Size: ptr.To(c.VolumeSize()), StorageClassName: c.Spec.Storage.StorageClassName},
-			Resources: c.Spec.Resources, Scheduling: c.Spec.Scheduling, Auth: c.Spec.Auth, TLS: v1alpha1.TLS{Mode: c.Spec.TLS.Mode},
-			Bootstrap:      &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Backup: b.Name}},
-			DeletionPolicy: v1alpha1.Delete,
+			Storage:   v1beta1.Storage{Size: ptr.To(c.VolumeSize()), StorageClassName: c.Spec.Storage.StorageClassName},
+			Resources: c.Spec.Resources, Scheduling: c.Spec.Scheduling, Auth: c.Spec.Auth, TLS: v1beta1.TLS{Mode: c.Spec.TLS.Mode},
+			Bootstrap:      &v1beta1.BootstrapSpec{Restore: &v1beta1.Restore{Backup: b.Name}},
+			DeletionPolicy: v1beta1.Delete,
 		},
 	}
-	if d.Spec.Action == v1alpha1.LoseQuorum {
-		made.Spec.Size, made.Spec.Recovery.QuorumLoss = ptr.To[int32](cloneSize), v1alpha1.Automatic
+	if d.Spec.Action == v1beta1.LoseQuorum {
+		made.Spec.Size, made.Spec.Recovery.QuorumLoss = ptr.To[int32](cloneSize), v1beta1.Automatic
 	}
 	if c.Spec.Image != "" && c.Status.Version == b.Version {
 		made.Spec.Image = c.Spec.Image
@@ -59,9 +61,9 @@ func RestoredCluster(d *v1alpha1.EtcdDrill, c *v1alpha1.EtcdCluster, b v1alpha1.
 	return made
 }
 
-func ownerOf(d *v1alpha1.EtcdDrill) metav1.OwnerReference {
+func ownerOf(d *v1beta1.EtcdDrill) metav1.OwnerReference {
 	return metav1.OwnerReference{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdDrill", Name: d.Name, UID: d.UID,
+		APIVersion: v1beta1.OwnerVersion.String(), Kind: "EtcdDrill", Name: d.Name, UID: d.UID,
 		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
 	}
 }
@@ -71,7 +73,10 @@ func restoredOf(s Seen) Restored {
 	if c == nil {
 		return Restored{}
 	}
-	made := Restored{UID: string(c.UID), Leaves: c.DeletionTimestamp != nil, NotWhole: notWhole(c), Keys: s.Keys}
+	made := Restored{UID: string(c.UID), Leaves: c.DeletionTimestamp != nil, NotWhole: notWhole(c)}
+	if s.Served != nil {
+		made.Keys, made.Unmet, made.IsLater = &s.Served.Keys, unmet(s.Drill.Spec.Expect, s.Served.Found), s.Served.IsLater
+	}
 	for _, m := range c.Status.Members {
 		made.Members = append(made.Members, memberOf(m, s.Clone))
 	}
@@ -87,7 +92,7 @@ func CountsKeys(s Seen) bool {
 }
 
 // RestoredRevision is the revision at which the throw-away cluster began: later, keys may have gone with their leases. 0: it does not say.
-func RestoredRevision(c *v1alpha1.EtcdCluster) int64 {
+func RestoredRevision(c *v1beta1.EtcdCluster) int64 {
 	if r := c.Status.Restore; r != nil {
 		return r.Revision + r.Bump
 	}
@@ -95,8 +100,8 @@ func RestoredRevision(c *v1alpha1.EtcdCluster) int64 {
 }
 
 // Restores says whether the action restores a backup into a throw-away cluster.
-func Restores(action v1alpha1.DrillAction) bool {
-	return action == v1alpha1.RestoreBackup || action == v1alpha1.LoseQuorum
+func Restores(action v1beta1.DrillAction) bool {
+	return action == v1beta1.RestoreBackup || action == v1beta1.LoseQuorum
 }
 
 func (v View) restores() bool { return Restores(v.Spec.Action) }
@@ -115,7 +120,7 @@ func beginRestore(v View) Step {
 	case !v.restores():
 		return nil
 	case v.Restored.Taken:
-		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonNameTaken,
+		return v.end(v1beta1.DrillFailed, v1beta1.ReasonNameTaken,
 			fmt.Sprintf("nothing was restored, because another EtcdCluster has the name %s: create another EtcdDrill", v.RestoredName))
 	}
 	s := v.status()
@@ -134,16 +139,16 @@ func restore(v View) Step {
 	}
 	switch {
 	case v.Now.After(v.limit()):
-		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonNotRecovered, v.notServed())
+		return v.end(v1beta1.DrillFailed, v1beta1.ReasonNotRecovered, v.notServed())
 	case !v.Restored.Exists:
 		return CreateCluster{Name: s.Restored, Backup: *s.Backup}
 	case v.Restored.NotWhole != "":
 		return Wait{
-			Reason: v1alpha1.ReasonRecoveryAwaited,
+			Reason: v1beta1.ReasonRecoveryAwaited,
 			For:    fmt.Sprintf("EtcdCluster %s to serve EtcdBackup %s: %s", s.Restored, s.Backup.Name, v.Restored.NotWhole),
 		}
 	case v.Restored.Keys == nil:
-		return Wait{Reason: v1alpha1.ReasonRecoveryAwaited, For: "EtcdCluster " + s.Restored + " to say how many keys it has"}
+		return Wait{Reason: v1beta1.ReasonRecoveryAwaited, For: "EtcdCluster " + s.Restored + " to say how many keys it has"}
 	}
 	return nil
 }
@@ -174,13 +179,27 @@ func compare(v View) Step {
 	s.Keys, s.RecoveredAt, s.RecoveredIn = &keys, new(metav1.NewMicroTime(v.Now)), &metav1.Duration{Duration: took}
 	v.Status = s
 	if want := s.Backup.Keys; want != nil && *want != keys {
-		return v.end(v1alpha1.DrillFailed, v1alpha1.ReasonJobDifferent, fmt.Sprintf(
-			"%s: it was served after %s with %d keys, and had %d when it was made: do not rely on it, make another backup",
-			what, took, keys, *want))
+		return v.end(v1beta1.DrillFailed, v1beta1.ReasonJobDifferent, fmt.Sprintf(
+			"%s: it was served after %s with %d keys%s, and had %d when it was made: do not rely on it, make another backup",
+			what, took, keys, v.later(), *want))
+	}
+	if len(v.Restored.Unmet) > 0 {
+		return v.end(v1beta1.DrillFailed, v1beta1.ReasonNotAsExpected, fmt.Sprintf(
+			"%s: it was served after %s with %d keys%s, and not as spec.expect says: %s: look at the same keys of EtcdCluster "+
+				"%s; if it has what is expected, do not rely on the backup, and make another one; else correct spec.expect",
+			what, took, keys, v.later(), firstOf(v.Restored.Unmet), v.Spec.Cluster))
 	}
 	text := fmt.Sprintf("%s: revision %d was served after %s, with %d keys", what, s.Backup.Revision, took, keys)
 	if s.Backup.Keys != nil {
 		text += " as when it was made"
 	}
-	return v.end(v1alpha1.DrillRecovered, v1alpha1.ReasonRecovered, text)
+	return v.end(v1beta1.DrillRecovered, v1beta1.ReasonRecovered, text+expectationsMet(len(v.Spec.Expect)))
+}
+
+// later says why keys may be missing that the backup has.
+func (v View) later() string {
+	if !v.Restored.IsLater {
+		return ""
+	}
+	return " (as they are now, without those whose leases have ended, because the revision that was restored is compacted)"
 }

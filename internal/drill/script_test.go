@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/drill"
@@ -31,6 +31,8 @@ import (
 //	taken    another NetworkPolicy has the name of the drill's
 //	noticed   the newest follower is not healthy, although it has its Pod
 //	no-backup, name-taken, serves, keys=N, survives, joins=NAME   the backup and the cluster that it is restored into
+//	expect prefix=P min=N max=N, expect key=K value=V   what is expected of that cluster
+//	holds KEY VALUE, compacted   what it has by keys=N, and that its first revision can no longer be read
 //	podless   a Pod is missing
 //	leader=unknown|NAME   which member leads
 //	pass=DURATION, shown   time passes; the status shows which members have no Pod, or are isolated
@@ -60,27 +62,29 @@ func TestScripts(t *testing.T) {
 type world struct {
 	*testing.T
 	seen  drill.Seen
-	there *v1alpha1.EtcdCluster
-	pods  int    // that were ever made
-	job   string // how the next one is
+	there *v1beta1.EtcdCluster
+	holds map[string]string // keys of the cluster that a backup is restored into
+	later bool              // the revision that was restored is compacted
+	pods  int               // that were ever made
+	job   string            // how the next one is
 	out   strings.Builder
 }
 
 var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, job: "writes"}
-	w.there = &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "c-uid", Generation: 1}}
-	w.there.Spec.Drills = v1alpha1.DrillsAllowed
+	w := &world{T: t, job: "writes", holds: map[string]string{}}
+	w.there = &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "c", UID: "c-uid", Generation: 1}}
+	w.there.Spec.Drills = v1beta1.DrillsAllowed
 	w.there.Status.ObservedGeneration, w.there.Status.ClusterID = 1, "cid"
 	w.seen = drill.Seen{Cluster: w.there, Now: noon, Leader: "id-c-0"}
-	w.seen.Drill = &v1alpha1.EtcdDrill{
+	w.seen.Drill = &v1beta1.EtcdDrill{
 		ObjectMeta: metav1.ObjectMeta{Name: "d", UID: "d-uid", CreationTimestamp: metav1.NewTime(noon)},
-		Spec:       v1alpha1.EtcdDrillSpec{Cluster: "c", Action: v1alpha1.KillMember},
+		Spec:       v1beta1.EtcdDrillSpec{Cluster: "c", Action: v1beta1.KillMember},
 	}
 	w.backup("1h")
 	w.size(3)
-	w.condition(v1alpha1.ConditionProgressing, metav1.ConditionFalse, v1alpha1.ReasonUpToDate, "nothing is left to do")
+	w.condition(v1beta1.ConditionProgressing, metav1.ConditionFalse, v1beta1.ReasonUpToDate, "nothing is left to do")
 	return w
 }
 
@@ -95,13 +99,13 @@ func (w *world) size(n int) {
 
 func (w *world) start(name string) {
 	w.pods++
-	role := v1alpha1.RoleVoter
+	role := v1beta1.RoleVoter
 	if len(w.there.Status.Members) == 0 {
-		role = v1alpha1.RoleLeader
+		role = v1beta1.RoleLeader
 	}
-	known := slices.ContainsFunc(w.there.Status.Members, func(m v1alpha1.MemberStatus) bool { return m.Name == name })
+	known := slices.ContainsFunc(w.there.Status.Members, func(m v1beta1.MemberStatus) bool { return m.Name == name })
 	if !known {
-		w.there.Status.Members = append(w.there.Status.Members, v1alpha1.MemberStatus{Name: name, ID: "id-" + name, Role: role, Healthy: true})
+		w.there.Status.Members = append(w.there.Status.Members, v1beta1.MemberStatus{Name: name, ID: "id-" + name, Role: role, Healthy: true})
 	}
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(fmt.Sprintf("p%d", w.pods))}}
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
@@ -116,7 +120,7 @@ func (w *world) start(name string) {
 // clone adds a member to the cluster that a backup is restored into.
 func (w *world) clone(name string) {
 	w.pods++
-	w.seen.Restored.Status.Members = append(w.seen.Restored.Status.Members, v1alpha1.MemberStatus{Name: name, Healthy: true})
+	w.seen.Restored.Status.Members = append(w.seen.Restored.Status.Members, v1beta1.MemberStatus{Name: name, Healthy: true})
 	uid := types.UID(fmt.Sprintf("p%d", w.pods))
 	w.seen.Clone.Pods = append(w.seen.Clone.Pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid}})
 	w.seen.Clone.Claims = append(w.seen.Clone.Claims, corev1.PersistentVolumeClaim{
@@ -129,7 +133,7 @@ func (w *world) condition(kind string, status metav1.ConditionStatus, reason, me
 }
 
 func (w *world) well() {
-	w.condition(v1alpha1.ConditionAvailable, metav1.ConditionTrue, v1alpha1.ReasonHealthy, "all members are healthy")
+	w.condition(v1beta1.ConditionAvailable, metav1.ConditionTrue, v1beta1.ReasonHealthy, "all members are healthy")
 	for i := range w.there.Status.Members {
 		w.there.Status.Members[i].Healthy = true
 	}
@@ -140,13 +144,13 @@ func (w *world) backup(age string) {
 	if err != nil {
 		w.Fatal(err)
 	}
-	b := v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "b"}}
+	b := v1beta1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "b"}}
 	b.Status.EtcdVersion, b.Status.Revision, b.Status.Keys = "3.6.16", 42, ptr.To[int64](7)
 	b.Status.ClusterUID, b.Status.ClusterID, b.Status.StartedAt = "c-uid", "cid", ptr.To(metav1.NewTime(noon.Add(-d)))
-	for _, kind := range []string{v1alpha1.ConditionComplete, v1alpha1.ConditionVerified} {
+	for _, kind := range []string{v1beta1.ConditionComplete, v1beta1.ConditionVerified} {
 		meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue, Reason: "R"})
 	}
-	w.seen.Backups = []v1alpha1.EtcdBackup{b}
+	w.seen.Backups = []v1beta1.EtcdBackup{b}
 }
 
 func (w *world) tell(key, value, words string) {
@@ -156,7 +160,7 @@ func (w *world) tell(key, value, words string) {
 	case "settle":
 		w.settle()
 	case "action":
-		d.Spec.Action = v1alpha1.DrillAction(value)
+		d.Spec.Action = v1beta1.DrillAction(value)
 	case "size":
 		n, err := strconv.Atoi(value)
 		if err != nil {
@@ -164,9 +168,9 @@ func (w *world) tell(key, value, words string) {
 		}
 		w.size(n)
 	case "ephemeral":
-		c.Spec.Storage.Ephemeral = &v1alpha1.Ephemeral{}
+		c.Spec.Storage.Ephemeral = &v1beta1.Ephemeral{}
 	case "forbidden":
-		c.Spec.Drills = v1alpha1.DrillsForbidden
+		c.Spec.Drills = v1beta1.DrillsForbidden
 	case "schedule":
 		d.Spec.Schedule = words
 	case "zone":
@@ -176,11 +180,11 @@ func (w *world) tell(key, value, words string) {
 	case "backup":
 		w.backup(value)
 	case "earlier":
-		o := v1alpha1.EtcdDrill{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a-uid", CreationTimestamp: metav1.NewTime(noon)}, Spec: d.Spec}
+		o := v1beta1.EtcdDrill{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "a-uid", CreationTimestamp: metav1.NewTime(noon)}, Spec: d.Spec}
 		if value == "scheduled" {
 			o.Spec.Schedule = "0 14 * * *"
 		}
-		w.seen.Drills = []v1alpha1.EtcdDrill{*d, o}
+		w.seen.Drills = []v1beta1.EtcdDrill{*d, o}
 	case "ended":
 		w.seen.Drills[1].Status.EndedAt = ptr.To(metav1.NewMicroTime(w.seen.Now))
 	case "job":
@@ -193,20 +197,20 @@ func (w *world) tell(key, value, words string) {
 	case "no-backup":
 		w.seen.Backups = nil
 	case "name-taken":
-		w.seen.Restored = &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: drill.RestoredName(d)}}
+		w.seen.Restored = &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: drill.RestoredName(d)}}
 	case "serves":
 		meta.SetStatusCondition(&w.seen.Restored.Status.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonHealthy,
+			Type: v1beta1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonHealthy,
 		})
 	case "noticed": // the newest follower
 		members := c.Status.Members
 		members[len(members)-1].Healthy = false
-		w.condition(v1alpha1.ConditionAvailable, metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "c-2 is not healthy")
+		w.condition(v1beta1.ConditionAvailable, metav1.ConditionTrue, v1beta1.ReasonQuorumHealthy, "c-2 is not healthy")
 	case "survives": // the first member alone, by itself
 		w.seen.Restored.Status.Members = w.seen.Restored.Status.Members[:1]
-		w.seen.Keys = nil
+		w.seen.Served = nil
 		meta.SetStatusCondition(&w.seen.Restored.Status.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonQuorumHealthy, Message: "1 of 1 voters are " +
+			Type: v1beta1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonQuorumHealthy, Message: "1 of 1 voters are " +
 				"healthy",
 		})
 	case "joins":
@@ -216,7 +220,7 @@ func (w *world) tell(key, value, words string) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		w.seen.Keys = &n
+		w.serve(n)
 	case "leader":
 		w.seen.Leader = map[string]string{"unknown": ""}[value]
 		if value != "unknown" {
@@ -244,24 +248,31 @@ func (w *world) tellCluster(key, value, words string) {
 		w.seen.Cluster = c
 	case "other-cluster":
 		c.UID = "c2-uid"
+	case "expect":
+		w.expects(words)
+	case "holds":
+		name, content, _ := strings.Cut(words, " ")
+		w.holds[name] = content
+	case "compacted":
+		w.later = true
 	case "not-whole":
-		w.condition(v1alpha1.ConditionAvailable, metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, words)
+		w.condition(v1beta1.ConditionAvailable, metav1.ConditionTrue, v1beta1.ReasonQuorumHealthy, words)
 	case "whole":
 		w.well()
 	case "paused":
 		w.seen.Paused = "spec.paused is true"
 	case "idle":
 		w.seen.Paused, c.Status.Authorities, w.seen.Restores, w.seen.Backups = "", nil, nil, w.seen.Backups[:1]
-		w.condition(v1alpha1.ConditionProgressing, metav1.ConditionFalse, v1alpha1.ReasonUpToDate, "nothing is left to do")
+		w.condition(v1beta1.ConditionProgressing, metav1.ConditionFalse, v1beta1.ReasonUpToDate, "nothing is left to do")
 	case "busy":
 		w.busy(value)
 	case "shown":
 		for i, m := range c.Status.Members {
 			c.Status.Members[i].Healthy = slices.ContainsFunc(w.seen.Pods, func(p corev1.Pod) bool {
-				return p.Name == m.Name && p.Labels[v1alpha1.LabelIsolated] == ""
+				return p.Name == m.Name && p.Labels[v1beta1.LabelIsolated] == ""
 			})
 		}
-		w.condition(v1alpha1.ConditionAvailable, metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "not all members are healthy")
+		w.condition(v1beta1.ConditionAvailable, metav1.ConditionTrue, v1beta1.ReasonQuorumHealthy, "not all members are healthy")
 	case "repaired":
 		for _, m := range c.Status.Members {
 			if !slices.ContainsFunc(w.seen.Pods, func(p corev1.Pod) bool { return p.Name == m.Name }) {
@@ -270,7 +281,7 @@ func (w *world) tellCluster(key, value, words string) {
 		}
 		w.well()
 	case "replaced":
-		c.Status.Members = slices.DeleteFunc(c.Status.Members, func(m v1alpha1.MemberStatus) bool {
+		c.Status.Members = slices.DeleteFunc(c.Status.Members, func(m v1beta1.MemberStatus) bool {
 			return !slices.ContainsFunc(w.seen.Pods, func(p corev1.Pod) bool { return p.Name == m.Name })
 		})
 		w.start("c-9")
@@ -283,17 +294,17 @@ func (w *world) tellCluster(key, value, words string) {
 func (w *world) busy(how string) {
 	switch how {
 	case "backup":
-		b := v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "b2"}, Spec: v1alpha1.EtcdBackupSpec{Cluster: "c"}}
-		b.Status.Phase = v1alpha1.BackupRunning
+		b := v1beta1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "b2"}, Spec: v1beta1.EtcdBackupSpec{Cluster: "c"}}
+		b.Status.Phase = v1beta1.BackupRunning
 		w.seen.Backups = append(w.seen.Backups, b)
 	case "restore":
-		r := v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Spec: v1alpha1.EtcdRestoreSpec{Cluster: "c"}}
-		r.Status.Phase = v1alpha1.RestoreRunning
+		r := v1beta1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: "r"}, Spec: v1beta1.EtcdRestoreSpec{Cluster: "c"}}
+		r.Status.Phase = v1beta1.RestoreRunning
 		w.seen.Restores = append(w.seen.Restores, r)
 	case "rotation":
-		w.there.Status.Authorities = []v1alpha1.AuthorityStatus{{Name: "client", Phase: v1alpha1.RotationSwitched}}
+		w.there.Status.Authorities = []v1beta1.AuthorityStatus{{Name: "client", Phase: v1beta1.RotationSwitched}}
 	case "roll":
-		w.condition(v1alpha1.ConditionProgressing, metav1.ConditionTrue, v1alpha1.ReasonActing, "restart member c-2")
+		w.condition(v1beta1.ConditionProgressing, metav1.ConditionTrue, v1beta1.ReasonActing, "restart member c-2")
 	default:
 		w.Fatalf("unknown way to be busy %q", how)
 	}
@@ -356,7 +367,7 @@ func (w *world) obey(step drill.Step) {
 		}
 		w.seen.Job = jobs.Observed{}
 	case drill.Disrupt:
-		if w.there.Spec.Drills != v1alpha1.DrillsAllowed || status.StartedAt == nil {
+		if w.there.Spec.Drills != v1beta1.DrillsAllowed || status.StartedAt == nil {
 			w.Errorf("%s, which must not be", s)
 		}
 		for _, t := range s.Targets {
@@ -405,12 +416,12 @@ func (w *world) obeyIsolation(step drill.Step) {
 			w.Errorf("%s without a finalizer", s)
 		}
 		w.seen.Policy = drill.IsolationPolicy(d)
-		label(s.Target.Member, map[string]string{v1alpha1.LabelIsolated: drill.IsolatedLabel(d)})
+		label(s.Target.Member, map[string]string{v1beta1.LabelIsolated: drill.IsolatedLabel(d)})
 	case drill.Release:
 		w.seen.Policy = nil
 		label(s.Targets[0].Member, nil)
 	case drill.AddFinalizer:
-		d.Finalizers = []string{v1alpha1.FinalizerDrill}
+		d.Finalizers = []string{v1beta1.FinalizerDrill}
 	case drill.RemoveFinalizer:
 		if w.seen.Policy != nil && len(w.seen.Policy.OwnerReferences) > 0 {
 			w.Errorf("the NetworkPolicy stays")
@@ -427,7 +438,7 @@ func (w *world) stands() {
 	if s.Phase == "" {
 		return
 	}
-	complete := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionComplete)
+	complete := meta.FindStatusCondition(s.Conditions, v1beta1.ConditionComplete)
 	fmt.Fprintf(&w.out, "%s: Complete=%s %s: %s\n", s.Phase, complete.Status, complete.Reason, complete.Message)
 	if s.NextAt != nil {
 		fmt.Fprintf(&w.out, "  next at %s\n", s.NextAt.UTC().Format(time.RFC3339))

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Step is the one next thing to do for an EtcdDrill. The set is closed, and String is the sentence that people read in logs, events
@@ -20,14 +20,14 @@ type Step interface {
 type (
 	// Record writes facts into the status. The API server refuses it if the object has changed since it was read.
 	Record struct {
-		Status v1alpha1.EtcdDrillStatus // the whole status as it is to be, but for phase and conditions
-		What   string                   // as a sentence
-		Event  string                   // its reason; empty: there is none
+		Status v1beta1.EtcdDrillStatus // the whole status as it is to be, but for phase and conditions
+		What   string                  // as a sentence
+		Event  string                  // its reason; empty: there is none
 	}
 	// Finish ends the drill: nothing but its Job is touched after it.
 	Finish struct {
-		Status  v1alpha1.EtcdDrillStatus
-		Phase   v1alpha1.DrillPhase
+		Status  v1beta1.EtcdDrillStatus
+		Phase   v1beta1.DrillPhase
 		Reason  string // of the condition
 		Message string
 	}
@@ -36,20 +36,20 @@ type (
 	// DeleteJob deletes the Job with this UID, and its Pod.
 	DeleteJob struct{ Name, UID, Because string }
 	// Disrupt deletes the Pods with the least grace, after the volumes that are named with them: only those of these UIDs.
-	Disrupt struct{ Targets []v1alpha1.DrillTarget }
+	Disrupt struct{ Targets []v1beta1.DrillTarget }
 	// Isolate keeps all traffic from and to the Pod, by a NetworkPolicy and by the label of the Pod that it selects.
-	Isolate struct{ Target v1alpha1.DrillTarget }
+	Isolate struct{ Target v1beta1.DrillTarget }
 	// CreatePress creates the Job that fills the disk of the member, or keeps it busy.
 	CreatePress struct {
 		Name   string
-		Target v1alpha1.DrillTarget
+		Target v1beta1.DrillTarget
 	}
 	// Release ends an isolation.
-	Release struct{ Targets []v1alpha1.DrillTarget }
+	Release struct{ Targets []v1beta1.DrillTarget }
 	// CreateCluster creates the throw-away cluster that begins with the backup.
 	CreateCluster struct {
 		Name   string
-		Backup v1alpha1.DrillBackup
+		Backup v1beta1.DrillBackup
 	}
 	// DeleteCluster deletes that cluster, by its UID; its volume goes with it.
 	DeleteCluster struct{ Name, UID string }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 )
 
@@ -21,8 +21,8 @@ type View struct {
 	Deleting  bool
 	Held      bool // by our finalizer
 
-	Spec   v1alpha1.EtcdDrillSpec
-	Status v1alpha1.EtcdDrillStatus
+	Spec   v1beta1.EtcdDrillSpec
+	Status v1beta1.EtcdDrillStatus
 
 	Due          Due
 	RestoredName string // of the cluster that a backup is restored into
@@ -31,7 +31,7 @@ type View struct {
 	Earlier    string // another drill of the cluster that has not ended and comes first; empty: there is none
 	Isolation  Isolation
 	LastBackup time.Time // when the newest verified backup of the cluster's data was begun; zero: there is none
-	Backup     v1alpha1.DrillBackup
+	Backup     v1beta1.DrillBackup
 	Restored   Restored
 	Job        jobs.Observed // that writes
 	Press      jobs.Observed // that fills a disk, or keeps it busy
@@ -73,17 +73,17 @@ type Member struct {
 
 // Seen is what was read for one look.
 type Seen struct {
-	Drill    *v1alpha1.EtcdDrill
-	Cluster  *v1alpha1.EtcdCluster // nil: there is none
-	Paused   string                // why the operator changes nothing; empty: it may
-	Pods     []corev1.Pod          // of the members
+	Drill    *v1beta1.EtcdDrill
+	Cluster  *v1beta1.EtcdCluster // nil: there is none
+	Paused   string               // why the operator changes nothing; empty: it may
+	Pods     []corev1.Pod         // of the members
 	Claims   []corev1.PersistentVolumeClaim
-	Drills   []v1alpha1.EtcdDrill
-	Backups  []v1alpha1.EtcdBackup
-	Restores []v1alpha1.EtcdRestore
-	Restored *v1alpha1.EtcdCluster       // of the name of the throw-away cluster; nil: there is none
+	Drills   []v1beta1.EtcdDrill
+	Backups  []v1beta1.EtcdBackup
+	Restores []v1beta1.EtcdRestore
+	Restored *v1beta1.EtcdCluster        // of the name of the throw-away cluster; nil: there is none
 	Clone    Parts                       // of the members of that
-	Keys     *int64                      // that it has; nil: not counted
+	Served   *Served                     // what that has; nil: not read
 	Policy   *networkingv1.NetworkPolicy // of the name of the drill's; nil: there is none
 	Leader   string                      // etcd's ID of the member that leads, in hexadecimal; empty: no member says it
 	Job      jobs.Observed
@@ -102,14 +102,14 @@ func Facts(s Seen) View {
 	d := s.Drill
 	v := View{
 		Name: d.Name, UID: string(d.UID), Created: d.CreationTimestamp.Time, Deleting: d.DeletionTimestamp != nil,
-		Held: slices.Contains(d.Finalizers, v1alpha1.FinalizerDrill), Isolation: isolationOf(s),
+		Held: slices.Contains(d.Finalizers, v1beta1.FinalizerDrill), Isolation: isolationOf(s),
 		Spec: d.Spec, Status: d.Status, Due: dueOf(d, s.Now), RestoredName: RestoredName(d), Restored: restoredOf(s),
 		Cluster: clusterOf(s), Earlier: earlier(d, s.Drills), Job: s.Job, Now: s.Now,
 		Press: s.Press, PressName: PressName(d),
 	}
 	if b := lastBackup(s); b != nil {
 		v.LastBackup = b.Time
-		v.Backup = v1alpha1.DrillBackup{
+		v.Backup = v1beta1.DrillBackup{
 			Name: b.Backup.Name, Version: b.Backup.Status.EtcdVersion, Revision: b.Backup.Status.Revision, Keys: b.Backup.Status.Keys,
 		}
 	}
@@ -134,8 +134,8 @@ func clusterOf(s Seen) Cluster {
 	return made
 }
 
-func memberOf(m v1alpha1.MemberStatus, of Parts) Member {
-	made := Member{Name: m.Name, Healthy: m.Healthy && m.Role != v1alpha1.RoleLearner && m.Role != v1alpha1.RoleUnlisted}
+func memberOf(m v1beta1.MemberStatus, of Parts) Member {
+	made := Member{Name: m.Name, Healthy: m.Healthy && m.Role != v1beta1.RoleLearner && m.Role != v1beta1.RoleUnlisted}
 	for _, p := range of.Pods {
 		if p.Name == m.Name {
 			made.PodUID, made.PodReady, made.PodLeaves = string(p.UID), isReady(p), p.DeletionTimestamp != nil
@@ -156,12 +156,12 @@ func isReady(p corev1.Pod) bool {
 }
 
 // notWhole says why not all voters that are wanted are healthy; empty if they are.
-func notWhole(c *v1alpha1.EtcdCluster) string {
-	available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable)
+func notWhole(c *v1beta1.EtcdCluster) string {
+	available := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionAvailable)
 	switch {
 	case available == nil:
 		return "its status does not say yet whether it is available"
-	case available.Status != metav1.ConditionTrue || available.Reason != v1alpha1.ReasonHealthy:
+	case available.Status != metav1.ConditionTrue || available.Reason != v1beta1.ReasonHealthy:
 		return available.Message
 	case len(c.Status.UnknownMembers) > 0:
 		return "etcd lists members that the operator has not added"
@@ -185,11 +185,11 @@ func busy(s Seen) string {
 		return "EtcdBackup " + awaited.Name + " is awaited before " + awaited.Before
 	}
 	for _, a := range c.Status.Authorities {
-		if a.Phase != v1alpha1.RotationStable && a.Phase != "" {
+		if a.Phase != v1beta1.RotationStable && a.Phase != "" {
 			return "the authority " + a.Name + " is being rotated"
 		}
 	}
-	if p := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); p == nil || p.Reason != v1alpha1.ReasonUpToDate {
+	if p := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionProgressing); p == nil || p.Reason != v1beta1.ReasonUpToDate {
 		return progress(p)
 	}
 	return cmp.Or(backupRuns(s), restoreRuns(s))
@@ -205,7 +205,7 @@ func progress(p *metav1.Condition) string {
 func backupRuns(s Seen) string {
 	for _, b := range s.Backups {
 		isOurs := b.Spec.Cluster == s.Cluster.Name || b.Status.ClusterUID == string(s.Cluster.UID)
-		if isOurs && (b.Status.Phase == v1alpha1.BackupRunning || b.Status.Phase == v1alpha1.BackupVerifying) {
+		if isOurs && (b.Status.Phase == v1beta1.BackupRunning || b.Status.Phase == v1beta1.BackupVerifying) {
 			return "EtcdBackup " + b.Name + " is " + string(b.Status.Phase)
 		}
 	}
@@ -216,7 +216,7 @@ func restoreRuns(s Seen) string {
 	for _, r := range s.Restores {
 		isOurs := r.Spec.Cluster == s.Cluster.Name
 		switch r.Status.Phase { //nolint:exhaustive // those that change the cluster, or are about to
-		case v1alpha1.RestoreBackingUp, v1alpha1.RestoreRunning, v1alpha1.RestoreUndoing:
+		case v1beta1.RestoreBackingUp, v1beta1.RestoreRunning, v1beta1.RestoreUndoing:
 			if isOurs {
 				return "EtcdRestore " + r.Name + " is " + string(r.Status.Phase)
 			}
@@ -227,7 +227,7 @@ func restoreRuns(s Seen) string {
 
 // earlier is the drill of the cluster that comes before this one: one that was begun before, or else was created before. Of two that were
 // begun at the same moment, one comes before the other.
-func earlier(d *v1alpha1.EtcdDrill, all []v1alpha1.EtcdDrill) string {
+func earlier(d *v1beta1.EtcdDrill, all []v1beta1.EtcdDrill) string {
 	for i := range all {
 		o := &all[i]
 		waits := o.Spec.Schedule != "" && o.Status.ScheduledFor == nil
@@ -242,18 +242,18 @@ func earlier(d *v1alpha1.EtcdDrill, all []v1alpha1.EtcdDrill) string {
 	return ""
 }
 
-func before(a, b *v1alpha1.EtcdDrill) bool {
+func before(a, b *v1beta1.EtcdDrill) bool {
 	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name)) < 0
 }
 
 // lastBackup is the newest verified backup of the data that the cluster has, and when it was begun; nil if there is none.
-func lastBackup(s Seen) *v1alpha1.Ranked[*v1alpha1.EtcdBackup] {
-	var good []*v1alpha1.EtcdBackup
+func lastBackup(s Seen) *v1beta1.Ranked[*v1beta1.EtcdBackup] {
+	var good []*v1beta1.EtcdBackup
 	for i := range s.Backups {
 		b := &s.Backups[i]
 		isThere := b.DeletionTimestamp == nil && b.Status.StartedAt != nil &&
-			meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete) &&
-			meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
+			meta.IsStatusConditionTrue(b.Status.Conditions, v1beta1.ConditionComplete) &&
+			meta.IsStatusConditionTrue(b.Status.Conditions, v1beta1.ConditionVerified)
 		if s.Cluster != nil && isThere && b.Status.ClusterUID == string(s.Cluster.UID) && b.Status.ClusterID == s.Cluster.Status.ClusterID {
 			good = append(good, b)
 		}
@@ -261,5 +261,5 @@ func lastBackup(s Seen) *v1alpha1.Ranked[*v1alpha1.EtcdBackup] {
 	if len(good) == 0 {
 		return nil
 	}
-	return &v1alpha1.NewestFirst(good, v1alpha1.AgeOf)[0]
+	return &v1beta1.NewestFirst(good, v1beta1.AgeOf)[0]
 }

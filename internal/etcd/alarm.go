@@ -14,9 +14,9 @@ import (
 // which leaves out an ID of 0 and has one space or two between its parts.
 var alarm = regexp.MustCompile(`^(?:memberID:(\d+) +)?alarm:(\w+) *$`)
 
-// alarmsIn takes alarms from the words of Status: the call that lists them writes an entry to
+// AlarmsIn takes alarms from the errors of Status: the call that lists them writes an entry to
 // the log of all members each time.
-func alarmsIn(errors []string) []Alarm {
+func AlarmsIn(errors []string) []Alarm {
 	var all []Alarm
 	for _, text := range errors {
 		found := alarm.FindStringSubmatch(text)

@@ -19,6 +19,8 @@ type client struct {
 	maintenance etcdserverpb.MaintenanceClient
 	keys        etcdserverpb.KVClient
 	access      etcdserverpb.AuthClient
+	watch       etcdserverpb.WatchClient
+	leases      etcdserverpb.LeaseClient
 }
 
 func newClient(connection *grpc.ClientConn) *client {
@@ -27,6 +29,8 @@ func newClient(connection *grpc.ClientConn) *client {
 		maintenance: etcdserverpb.NewMaintenanceClient(connection),
 		keys:        etcdserverpb.NewKVClient(connection),
 		access:      etcdserverpb.NewAuthClient(connection),
+		watch:       etcdserverpb.NewWatchClient(connection),
+		leases:      etcdserverpb.NewLeaseClient(connection),
 	}
 }
 
@@ -82,7 +86,7 @@ func (c *client) Status(ctx context.Context) (Status, error) {
 		Learner:          response.GetIsLearner(),
 		StorageVersion:   response.GetStorageVersion(),
 		Downgrade:        enabledDowngrade(response.GetDowngradeInfo()),
-		Alarms:           alarmsIn(response.GetErrors()),
+		Alarms:           AlarmsIn(response.GetErrors()),
 		Errors:           response.GetErrors(),
 	}, nil
 }
@@ -104,10 +108,17 @@ func (c *client) Revision(ctx context.Context) (int64, error) {
 }
 
 func (c *client) Count(ctx context.Context, revision int64) (int64, error) {
-	all := []byte{0} // from the first key to the end
-	response, err := c.keys.Range(ctx, &etcdserverpb.RangeRequest{Key: all, RangeEnd: all, Revision: revision, CountOnly: true})
+	return c.CountPrefix(ctx, nil, revision)
+}
+
+func (c *client) CountPrefix(ctx context.Context, prefix []byte, revision int64) (int64, error) {
+	request := &etcdserverpb.RangeRequest{Key: prefix, RangeEnd: after(string(prefix)), Revision: revision, CountOnly: true}
+	if len(prefix) == 0 {
+		request.Key = []byte{0} // from the first key to the end
+	}
+	response, err := c.keys.Range(ctx, request)
 	if err != nil {
-		return 0, failed("count keys", err)
+		return 0, dataFailed("count keys", err)
 	}
 	return response.GetCount(), nil
 }
@@ -153,17 +164,24 @@ func (c *client) WriteEntry(ctx context.Context) error {
 	return nil
 }
 
-func (c *client) AddLearner(ctx context.Context, peerURL string) (Member, error) {
-	request := &etcdserverpb.MemberAddRequest{PeerURLs: []string{peerURL}, IsLearner: true}
+func (c *client) AddLearner(ctx context.Context, peerURLs ...string) (Member, error) {
+	request := &etcdserverpb.MemberAddRequest{PeerURLs: peerURLs, IsLearner: true}
 	response, err := c.cluster.MemberAdd(ctx, request)
 	if err == nil {
 		return memberFrom(response.GetMember()), nil
 	}
-	listed, found := c.find(ctx, err, func(m Member) bool { return slices.Contains(m.PeerURLs, peerURL) })
+	listed, found := c.find(ctx, err, func(m Member) bool { return slices.Contains(m.PeerURLs, peerURLs[0]) })
 	if found {
 		return listed, nil
 	}
-	return Member{}, failed("add learner "+peerURL, err)
+	return Member{}, failed("add learner "+peerURLs[0], err)
+}
+
+func (c *client) UpdatePeerURLs(ctx context.Context, id uint64, peerURLs ...string) error {
+	if _, err := c.cluster.MemberUpdate(ctx, &etcdserverpb.MemberUpdateRequest{ID: id, PeerURLs: peerURLs}); err != nil {
+		return failed(fmt.Sprintf("update peer URLs of member %x", id), err)
+	}
+	return nil
 }
 
 func (c *client) Promote(ctx context.Context, id uint64) error {

@@ -110,6 +110,9 @@ func WantsRoot(err error) bool {
 		slices.ContainsFunc(authRefusals, func(words string) bool { return strings.Contains(fmt.Sprint(err), words) })
 }
 
+// IsFull says whether etcd takes no more data: it has raised the alarm NOSPACE.
+func IsFull(err error) bool { return is(err, rpctypes.ErrNoSpace) }
+
 // authRefusals are what etcd 3.5 says of a snapshot: an error of its package auth without a code.
 var authRefusals = []string{"auth: user name is empty", "auth: permission denied", "auth: user not found"}
 

@@ -86,6 +86,7 @@ type Snapshot struct {
 // change nothing, because the change is made already, succeed.
 type Client interface {
 	Access
+	Data
 	// Members is the list as this member knows it, sorted by ID. It does not
 	// wait for a leader, so it may be old.
 	Members(ctx context.Context) ([]Member, error)
@@ -100,6 +101,9 @@ type Client interface {
 	// Count is how many keys there are at a revision. It is linearizable, and fails for a revision that was
 	// compacted or is not written yet.
 	Count(ctx context.Context, revision int64) (int64, error)
+	// CountPrefix is how many keys begin with a prefix at a revision; 0: as they are. It is linearizable, and ErrCompacted if the revision
+	// was.
+	CountPrefix(ctx context.Context, prefix []byte, revision int64) (int64, error)
 	// PutMissing puts those of the keys that do not exist, all in one transaction, and says how many these were and what
 	// revision the data then has. etcd takes at most as many keys as its --max-txn-ops, less one, and none twice.
 	PutMissing(ctx context.Context, keys []KeyValue) (put int, revision int64, err error)
@@ -122,9 +126,11 @@ type Client interface {
 	// Snapshot begins one; the context must last until it was read. A learner serves it, too. It is what
 	// the member has applied, which may be less than others have: Revision proves the least that it holds.
 	Snapshot(ctx context.Context) (Snapshot, error)
-	// AddLearner adds a learner that will be found at peerURL. A member that
-	// has this URL already is returned as it is, voter or learner.
-	AddLearner(ctx context.Context, peerURL string) (Member, error)
+	// AddLearner adds a learner that will be found at any of these URLs. A member that
+	// has the first one already is returned as it is, voter or learner.
+	AddLearner(ctx context.Context, peerURLs ...string) (Member, error)
+	// UpdatePeerURLs has the others find a member at any of these URLs. They use them at once, and the member itself restarts not.
+	UpdatePeerURLs(ctx context.Context, id uint64, peerURLs ...string) error
 	// Promote makes a voter of a learner. Ask the leader: a follower passes
 	// the request on in a busy loop until the leader accepts it.
 	Promote(ctx context.Context, id uint64) error

@@ -13,7 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
@@ -45,9 +45,9 @@ func TestPasswordThroughTheGateway(t *testing.T) {
 	ofVersions(t, process.Versions, func(t *testing.T, version string) {
 		w := newOwned(t)
 		w.start(version)
-		app := &v1alpha1.EtcdUser{
+		app := &v1beta1.EtcdUser{
 			ObjectMeta: metav1.ObjectMeta{Name: "app", Namespace: "ns", UID: "u2"},
-			Spec:       v1alpha1.EtcdUserSpec{Cluster: "a", Authentication: v1alpha1.PasswordAuthentication},
+			Spec:       v1beta1.EtcdUserSpec{Cluster: "a", Authentication: v1beta1.PasswordAuthentication},
 		}
 		secret := must(w.held().MakeUser(rand.Reader, time.Now(), w.c, app, nil))(t)
 		password := string(secret.Data[specs.PasswordKey])

@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
@@ -20,9 +20,9 @@ func TestFault84KindsOfUsers(t *testing.T) {
 	ofVersions(t, process.Versions, func(t *testing.T, version string) {
 		w := newOwned(t)
 		w.start(version)
-		holder := &v1alpha1.EtcdUser{
+		holder := &v1beta1.EtcdUser{
 			ObjectMeta: metav1.ObjectMeta{Name: "job", Namespace: "ns", UID: "u2"},
-			Spec:       v1alpha1.EtcdUserSpec{Cluster: "a", Authentication: v1alpha1.PasswordAuthentication},
+			Spec:       v1beta1.EtcdUserSpec{Cluster: "a", Authentication: v1beta1.PasswordAuthentication},
 		}
 		secret := must(w.held().MakeUser(rand.Reader, time.Now(), w.c, holder, nil))(t)
 		password := string(secret.Data[specs.PasswordKey])

@@ -21,6 +21,7 @@ const (
 	mostFields    = 256      // an import puts 100 keys at once
 	longestNames  = 1 << 20  // lists of users and roles, and the permissions of a role
 	mostNames     = 20000
+	mostItems     = 1 << 20  // a page of keys is limited by its bytes; leases, and the keys of one, are as many as there are
 	longestHeader = 16 << 10 // words of an error, among others
 )
 
@@ -29,6 +30,9 @@ func limitAnswer(ctx context.Context, method string, request, reply any, connect
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
 	bytes, fields := longestAnswer, mostFields
+	if ctx.Value(large{}) != nil {
+		bytes, fields = largestPage, mostItems
+	}
 	switch path.Base(method) {
 	case "UserList", "UserGet", "RoleList", "RoleGet":
 		bytes, fields = longestNames, mostNames

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -22,7 +22,7 @@ import (
 // An owned world is one etcd that has started with what the Secrets of an EtcdCluster hold.
 type owned struct {
 	t       *testing.T
-	c       *v1alpha1.EtcdCluster
+	c       *v1beta1.EtcdCluster
 	secrets map[string]*corev1.Secret
 	member  *process.Member
 }
@@ -30,7 +30,7 @@ type owned struct {
 func newOwned(t *testing.T) *owned {
 	t.Helper()
 	w := &owned{
-		t: t, c: &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "u1"}},
+		t: t, c: &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "u1"}},
 		secrets: map[string]*corev1.Secret{}, member: process.New(t, 1).Member("m1"),
 	}
 	w.make(certs.Names(w.c)...)

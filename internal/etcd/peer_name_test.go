@@ -14,7 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
@@ -23,9 +23,9 @@ import (
 // peerName is the flag that members have whose authority others share, without the value of a cluster elsewhere.
 func peerName(t *testing.T, version string) (flags []string, host string) {
 	t.Helper()
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "default"}}
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "default"}}
 	c.Spec.Version = version
-	c.Spec.TLS.SecretRefs = &v1alpha1.SecretRefs{}
+	c.Spec.TLS.SecretRefs = &v1beta1.SecretRefs{}
 	for _, arg := range specs.Etcd(specs.Pod(c, "shop-0", specs.Joining{})).Args {
 		if strings.HasPrefix(arg, "--peer-cert-allowed-hostname=") || strings.Contains(arg, "skip-client-san") {
 			flags = append(flags, arg)
@@ -106,8 +106,8 @@ func asks(t *testing.T, address string, ca []byte, as pki.Pair) error {
 // TestFault88ClientsOfThisCluster: a member that is configured so accepts clients of its own cluster only, and no other certificate by the
 // same authority, and its own HTTP gateway, which connects with the certificate of members.
 func TestFault88ClientsOfThisCluster(t *testing.T) {
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "default"}}
-	c.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer", BoundClients: true}
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "default"}}
+	c.Spec.TLS.IssuerRef = &v1beta1.IssuerRef{Name: "corp", Kind: "ClusterIssuer", BoundClients: true}
 	ofVersions(t, process.Versions, func(t *testing.T, version string) {
 		ca := must(pki.NewCA(rand.Reader, time.Now(), "shared", 24*time.Hour))(t)
 		issue := func(name string, server bool, hosts ...string) pki.Pair {

@@ -7,14 +7,14 @@ package initialdata
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
 // View is one observation of a cluster and of what it begins with.
 type View struct {
-	Cluster *v1alpha1.EtcdCluster
+	Cluster *v1beta1.EtcdCluster
 	Paused  string  // why nothing is to be changed; empty if it may be
 	Source  *Source // nil: it was not read
 }
@@ -49,7 +49,7 @@ func needImport(v View) Step {
 	switch c := v.Cluster; {
 	case c.WantsImport():
 		return nil
-	case meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionImported) != nil:
+	case meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionImported) != nil:
 		return RemoveCondition{}
 	}
 	return Done{}
@@ -59,13 +59,13 @@ func leaveData(v View) Step {
 	if !beganWithData(v.Cluster) {
 		return nil
 	}
-	return report(v1alpha1.ReasonDataPresent, "nothing is imported: the cluster began with data that was there before, or has that of a "+
+	return report(v1beta1.ReasonDataPresent, "nothing is imported: the cluster began with data that was there before, or has that of a "+
 		"backup; write the keys yourself, or remove spec.bootstrap")
 }
 
 // beganWithData says whether the cluster did not begin empty: its volumes were there before, or were filled by a restore, or it
 // is of a release that wrote down no plan.
-func beganWithData(c *v1alpha1.EtcdCluster) bool {
+func beganWithData(c *v1beta1.EtcdCluster) bool {
 	b := c.Status.Bootstrap
 	return b == nil && c.Status.ClusterID != "" || b != nil && (b.Adopted || b.Restore != "")
 }
@@ -80,12 +80,12 @@ func awaitCluster(v View) Step {
 		cause = "the cluster has formed"
 	case c.IsRestoring():
 		cause = "the restore, if that is cancelled"
-	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable):
+	case !meta.IsStatusConditionTrue(c.Status.Conditions, v1beta1.ConditionAvailable):
 		cause = "the cluster is available"
 	default:
 		return nil
 	}
-	return report(v1alpha1.ReasonWaitingForCluster, "%s is imported after %s", Name(c), cause)
+	return report(v1beta1.ReasonWaitingForCluster, "%s is imported after %s", Name(c), cause)
 }
 
 func readSource(v View) Step {
@@ -99,7 +99,7 @@ func needSource(v View) Step {
 	if v.Source.Exists {
 		return nil
 	}
-	return retry(v1alpha1.ReasonSourceMissing,
+	return retry(v1beta1.ReasonSourceMissing,
 		"%s does not exist: create it; the cluster serves meanwhile, without these keys", Name(v.Cluster))
 }
 
@@ -107,7 +107,7 @@ func refuseSource(v View) Step {
 	if v.Source.Refused == "" {
 		return nil
 	}
-	return retry(v1alpha1.ReasonSourceRefused, "nothing is imported from %s: %s", Name(v.Cluster), v.Source.Refused)
+	return retry(v1beta1.ReasonSourceRefused, "nothing is imported from %s: %s", Name(v.Cluster), v.Source.Refused)
 }
 
 func refuseInvalid(v View) Step {
@@ -115,7 +115,7 @@ func refuseInvalid(v View) Step {
 	if err == nil {
 		return nil
 	}
-	return retry(v1alpha1.ReasonEntryInvalid, "nothing is imported from %s: %s; correct it", Name(v.Cluster), err)
+	return retry(v1beta1.ReasonEntryInvalid, "nothing is imported from %s: %s; correct it", Name(v.Cluster), err)
 }
 
 func writeKeys(v View) Step {

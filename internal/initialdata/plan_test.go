@@ -10,22 +10,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/initialdata"
 )
 
 // formed is a cluster that has formed empty, serves, and is to begin with the ConfigMap settings.
-func formed() *v1alpha1.EtcdCluster {
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: types.UID("u1")}}
-	from := v1alpha1.Import{ConfigMapRef: &v1alpha1.ImportReference{Name: "settings"}, Prefix: "/p/"}
-	c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Import: &from}
-	c.Status.ClusterID, c.Status.Bootstrap = "c1", &v1alpha1.Bootstrap{Token: "u1", Members: []string{"a-0"}}
-	condition(c, v1alpha1.ConditionAvailable, metav1.ConditionTrue)
+func formed() *v1beta1.EtcdCluster {
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: types.UID("u1")}}
+	from := v1beta1.Import{ConfigMapRef: &v1beta1.ImportReference{Name: "settings"}, Prefix: "/p/"}
+	c.Spec.Bootstrap = &v1beta1.BootstrapSpec{Import: &from}
+	c.Status.ClusterID, c.Status.Bootstrap = "c1", &v1beta1.Bootstrap{Token: "u1", Members: []string{"a-0"}}
+	condition(c, v1beta1.ConditionAvailable, metav1.ConditionTrue)
 	return c
 }
 
-func condition(c *v1alpha1.EtcdCluster, kind string, status metav1.ConditionStatus) {
+func condition(c *v1beta1.EtcdCluster, kind string, status metav1.ConditionStatus) {
 	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: "R"})
 }
 
@@ -44,7 +44,7 @@ func TestSources(t *testing.T) {
 		}
 	}
 	ours := &corev1.Secret{Data: entries("ca.crt", "1")}
-	ours.Labels = map[string]string{specs.ManagedByLabel: v1alpha1.FieldOwner}
+	ours.Labels = map[string]string{specs.ManagedByLabel: v1beta1.FieldOwner}
 	if got := initialdata.OfSecret(ours); got.Refused == "" || len(got.Entries) > 0 {
 		t.Errorf("a Secret of the operator: %+v", got)
 	}

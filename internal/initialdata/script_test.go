@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/initialdata"
 )
 
@@ -37,7 +37,7 @@ func TestScripts(t *testing.T) {
 // A world is a cluster and what it begins with. It fails its test where a step does what none may.
 type world struct {
 	*testing.T
-	cluster *v1alpha1.EtcdCluster
+	cluster *v1beta1.EtcdCluster
 	paused  string
 	source  initialdata.Source // that there is
 	etcd    map[string]string
@@ -61,7 +61,7 @@ func (w *world) changeCluster(word string) {
 	c := w.cluster
 	switch word {
 	case "secret":
-		c.Spec.Bootstrap.Import = &v1alpha1.Import{SecretRef: &v1alpha1.ImportReference{Name: "keys"}}
+		c.Spec.Bootstrap.Import = &v1beta1.Import{SecretRef: &v1beta1.ImportReference{Name: "keys"}}
 	case "without-import":
 		c.Spec.Bootstrap = nil
 	case "deleted":
@@ -71,15 +71,15 @@ func (w *world) changeCluster(word string) {
 	case "formed":
 		c.Status.ClusterID = "c1"
 	case "unavailable":
-		condition(c, v1alpha1.ConditionAvailable, metav1.ConditionUnknown)
+		condition(c, v1beta1.ConditionAvailable, metav1.ConditionUnknown)
 	case "available":
-		condition(c, v1alpha1.ConditionAvailable, metav1.ConditionTrue)
+		condition(c, v1beta1.ConditionAvailable, metav1.ConditionTrue)
 	case "paused":
 		w.paused = "spec.paused is true"
 	case "unpaused":
 		w.paused = ""
 	case "restoring":
-		c.Status.Restore = &v1alpha1.RestoreStatus{Request: "r", RequestUID: "u"}
+		c.Status.Restore = &v1beta1.RestoreStatus{Request: "r", RequestUID: "u"}
 	case "cancelled": // the restore, before it had replaced a member
 		c.Status.Restore = nil
 	case "restored":
@@ -127,9 +127,9 @@ func (w *world) settles() string {
 		case initialdata.WriteKeys:
 			fmt.Fprintf(&out, "  %s\n", text(s.Keys))
 			w.write(s)
-			fmt.Fprintf(&out, "  %s\n", meta.FindStatusCondition(w.cluster.Status.Conditions, v1alpha1.ConditionImported).Message)
+			fmt.Fprintf(&out, "  %s\n", meta.FindStatusCondition(w.cluster.Status.Conditions, v1beta1.ConditionImported).Message)
 		case initialdata.RemoveCondition:
-			meta.RemoveStatusCondition(&w.cluster.Status.Conditions, v1alpha1.ConditionImported)
+			meta.RemoveStatusCondition(&w.cluster.Status.Conditions, v1beta1.ConditionImported)
 		case initialdata.SetCondition:
 			meta.SetStatusCondition(&w.cluster.Status.Conditions, s.Condition)
 			if s.Again {
@@ -159,6 +159,6 @@ func (w *world) write(s initialdata.WriteKeys) {
 		}
 		w.etcd[string(k.Key)] = string(k.Value)
 	}
-	c.Status.Import = &v1alpha1.ImportStatus{Kept: kept}
+	c.Status.Import = &v1beta1.ImportStatus{Kept: kept}
 	meta.SetStatusCondition(&c.Status.Conditions, initialdata.Written(c, int32(len(s.Keys)), kept)) //nolint:gosec // a small number
 }

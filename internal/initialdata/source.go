@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
@@ -17,7 +17,7 @@ type Source struct {
 }
 
 // Name is the kind and name of what the cluster begins with.
-func Name(c *v1alpha1.EtcdCluster) string {
+func Name(c *v1beta1.EtcdCluster) string {
 	if ref := c.Spec.Bootstrap.Import.SecretRef; ref != nil {
 		return "Secret " + ref.Name
 	}
@@ -40,7 +40,7 @@ func OfConfigMap(c *corev1.ConfigMap) *Source {
 // written where that user can read it: what Kubernetes or the operator has made for a purpose of its own is not imported.
 func OfSecret(secret *corev1.Secret) *Source {
 	switch {
-	case secret.Labels[specs.ManagedByLabel] == v1alpha1.FieldOwner:
+	case secret.Labels[specs.ManagedByLabel] == v1beta1.FieldOwner:
 		return &Source{Exists: true, Refused: "the operator has made it for a cluster; name a Secret of yours"}
 	case secret.Type != corev1.SecretTypeOpaque && secret.Type != "":
 		return &Source{Exists: true, Refused: fmt.Sprintf("its type is %q, and only Secrets of the type %q are; make one with the keys",

@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
@@ -49,11 +49,11 @@ func (s SetCondition) String() string {
 	return fmt.Sprintf("%s=%s %s: %s", s.Condition.Type, s.Condition.Status, s.Condition.Reason, s.Condition.Message)
 }
 
-func (RemoveCondition) String() string { return "remove the condition " + v1alpha1.ConditionImported }
+func (RemoveCondition) String() string { return "remove the condition " + v1beta1.ConditionImported }
 func (Done) String() string            { return "done" }
 
 // Written is the condition when all keys are in etcd.
-func Written(c *v1alpha1.EtcdCluster, keys, kept int32) metav1.Condition {
+func Written(c *v1beta1.EtcdCluster, keys, kept int32) metav1.Condition {
 	message := fmt.Sprintf("%d keys of %s are in etcd", keys, Name(c))
 	if keys == 1 {
 		message = "the key of " + Name(c) + " is in etcd"
@@ -62,18 +62,18 @@ func Written(c *v1alpha1.EtcdCluster, keys, kept int32) metav1.Condition {
 		message += fmt.Sprintf("; %d were there already and are as they were", kept)
 	}
 	return metav1.Condition{
-		Type: v1alpha1.ConditionImported, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonKeysWritten, Message: message,
+		Type: v1beta1.ConditionImported, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonKeysWritten, Message: message,
 	}
 }
 
 // Failed is the condition after an error, until the next try.
 func Failed(err error) metav1.Condition {
-	return report(v1alpha1.ReasonImportFailed, "trying again: %s", err).Condition
+	return report(v1beta1.ReasonImportFailed, "trying again: %s", err).Condition
 }
 
 func report(reason, format string, arguments ...any) SetCondition {
 	return SetCondition{Condition: metav1.Condition{
-		Type: v1alpha1.ConditionImported, Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, arguments...),
+		Type: v1beta1.ConditionImported, Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, arguments...),
 	}}
 }
 

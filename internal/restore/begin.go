@@ -8,16 +8,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 )
 
 // begin freezes the plan. The new members get the next names, and their revisions begin above all that clients may have seen.
 func begin(v View) Step {
-	b, _ := chosen(v)
+	what, _ := chosenSource(v)
 	serial := nextSerial(v)
-	p := newPlan(inPlaceRequest(v.Restore, v.Cluster), b, startPoint{Serial: serial, Seen: seen(v), Now: v.Now})
+	p := newPlan(inPlaceRequest(v.Restore, v.Cluster), what, startPoint{Serial: serial, Seen: seen(v), Now: v.Now})
 	p.Request, p.RequestUID = v.Restore.Name, string(v.Restore.UID)
 	p.KeepFor = &metav1.Duration{Duration: v.Restore.Spec.Keep()}
 	p.FromRevision = known(v)
@@ -28,7 +28,7 @@ func begin(v View) Step {
 	}
 	return Begin{
 		Plan: p, NextSerial: int64(serial + len(p.Members)),
-		What: fmt.Sprintf("bring %s back to backup %s of revision %d", v.Cluster.Name, b.Name, b.Status.Revision),
+		What: fmt.Sprintf("bring %s back to %s", v.Cluster.Name, words(p.Backup, p.Revision, p.Log)),
 	}
 }
 
@@ -90,11 +90,11 @@ func left(v View, members []string) int {
 }
 
 // undoUntil is until when the volumes of the old members are certain to be there; nil while none has given way.
-func undoUntil(p *v1alpha1.RestoreStatus) *metav1.Time {
+func undoUntil(p *v1beta1.RestoreStatus) *metav1.Time {
 	if p.RestoredAt == nil {
 		return nil
 	}
-	keep := ptr.Deref(p.KeepFor, metav1.Duration{Duration: v1alpha1.DefaultQuarantine})
+	keep := ptr.Deref(p.KeepFor, metav1.Duration{Duration: v1beta1.DefaultQuarantine})
 	return ptr.To(metav1.NewTime(p.RestoredAt.Add(keep.Duration)))
 }
 
@@ -103,6 +103,6 @@ func cancel(v View) Step {
 	if !v.Restore.Spec.Undo {
 		return nil
 	}
-	return wait(v, v1alpha1.RestoreUndone, v1alpha1.ReasonUndone,
+	return wait(v, v1beta1.RestoreUndone, v1beta1.ReasonUndone,
 		"nothing was begun, and nothing will be: create another EtcdRestore to restore")
 }

@@ -11,34 +11,44 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
 // Request is which backup is meant, and where its user has named it.
 type Request struct {
-	v1alpha1.Restore
-	Cluster *v1alpha1.EtcdCluster // that begins with it, or is brought back to it
+	v1beta1.Restore
+	Cluster *v1beta1.EtcdCluster // that begins with it, or is brought back to it
 	InPlace bool
+	// Logged is the cluster whose log may lead to the target; nil: it is not known. What its status says is used for its own backups only.
+	Logged *v1beta1.EtcdCluster
+	// ByFlags says that a command line requests it, and that data is only read: no member needs room for it.
+	ByFlags bool
+	// OfPrefix says that only keys below a prefix are restored, into members that serve.
+	OfPrefix bool
 }
 
 // bootstrapRequest is what the spec of a new cluster requests.
-func bootstrapRequest(c *v1alpha1.EtcdCluster) Request {
+func bootstrapRequest(c *v1beta1.EtcdCluster) Request {
 	return Request{Restore: *c.Spec.Bootstrap.Restore, Cluster: c}
 }
 
 // inPlaceRequest is what an EtcdRestore requests.
-func inPlaceRequest(r *v1alpha1.EtcdRestore, c *v1alpha1.EtcdCluster) Request {
-	want := v1alpha1.Restore{Backup: r.Spec.Backup, Store: r.Spec.Store, Decryption: r.Spec.Decryption}
+func inPlaceRequest(r *v1beta1.EtcdRestore, c *v1beta1.EtcdCluster) Request {
+	want := v1beta1.Restore{Backup: r.Spec.Backup, Store: r.Spec.Store, Decryption: r.Spec.Decryption, Target: r.Spec.Target}
 	if from := r.Spec.From; from != nil {
 		want.Cluster, want.At = from.Cluster, from.At
 	}
-	return Request{want, c, true}
+	return Request{Restore: want, Cluster: c, InPlace: true, Logged: c, OfPrefix: r.Spec.IsPartial()}
 }
 
 // field is what a part of the request is called where its user has written it.
 func (w Request) field(part string) string {
 	switch {
+	case w.ByFlags && part == "cluster":
+		return "--from of kubectl etcd restore: a log is read for its own cluster"
+	case w.ByFlags:
+		return "--" + part
 	case !w.InPlace:
 		return "bootstrap.restore." + part
 	case part == "cluster":
@@ -57,7 +67,7 @@ func (w Request) with() string {
 
 // Choose is the backup that is meant, or why there is none that can be restored, and what to do. The store is the one that
 // is named; nil if there is none.
-func Choose(want Request, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) (chosen *v1alpha1.EtcdBackup, problem string) {
+func Choose(want Request, all []v1beta1.EtcdBackup, store *v1beta1.EtcdBackupStore) (chosen *v1beta1.EtcdBackup, problem string) {
 	if want.Backup == "" {
 		chosen, problem = find(want, all, store)
 	} else if chosen = named(want.Backup, all); chosen == nil {
@@ -73,7 +83,7 @@ func Choose(want Request, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupS
 }
 
 // find is the newest backup that is meant by a cluster and a time or a revision.
-func find(want Request, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) (*v1alpha1.EtcdBackup, string) {
+func find(want Request, all []v1beta1.EtcdBackup, store *v1beta1.EtcdBackupStore) (*v1beta1.EtcdBackup, string) {
 	switch found := newest(want, all); len(found) {
 	case 0:
 		return nil, none(want, all, store) + hidden(store)
@@ -84,8 +94,8 @@ func find(want Request, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupSto
 	}
 }
 
-func named(name string, all []v1alpha1.EtcdBackup) *v1alpha1.EtcdBackup {
-	i := slices.IndexFunc(all, func(b v1alpha1.EtcdBackup) bool { return b.Name == name })
+func named(name string, all []v1beta1.EtcdBackup) *v1beta1.EtcdBackup {
+	i := slices.IndexFunc(all, func(b v1beta1.EtcdBackup) bool { return b.Name == name })
 	if i < 0 {
 		return nil
 	}
@@ -103,7 +113,7 @@ func (w Request) source() string {
 
 // sourceOf is the cluster that a backup is of, by its folder in the store: v1/<namespace>/<cluster>/<ID>. It is empty for one of
 // another program.
-func sourceOf(b *v1alpha1.EtcdBackup) string {
+func sourceOf(b *v1beta1.EtcdBackup) string {
 	folder := strings.Split(b.Status.Path, "/")
 	if len(folder) != 4 || folder[0] != "v1" || b.Status.Program != "" {
 		return ""
@@ -112,22 +122,22 @@ func sourceOf(b *v1alpha1.EtcdBackup) string {
 }
 
 // candidate is a backup that could be restored, and when it counts as begun.
-type candidate = v1alpha1.Ranked[*v1alpha1.EtcdBackup]
+type candidate = v1beta1.Ranked[*v1beta1.EtcdBackup]
 
 // candidates are the backups in the store that could be restored by anybody, of whichever cluster, the newest first.
-func candidates(want Request, all []v1alpha1.EtcdBackup) []candidate {
-	var found []*v1alpha1.EtcdBackup
+func candidates(want Request, all []v1beta1.EtcdBackup) []candidate {
+	var found []*v1beta1.EtcdBackup
 	for i := range all {
 		b := &all[i]
 		if b.Status.Store == want.Store && sourceOf(b) != "" && IsComplete(b) && !isBeingRemoved(b) {
 			found = append(found, b)
 		}
 	}
-	return v1alpha1.NewestFirst(found, v1alpha1.AgeOf)
+	return v1beta1.NewestFirst(found, v1beta1.AgeOf)
 }
 
 // none says why no backup is found, and what there is instead.
-func none(want Request, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore) string {
+func none(want Request, all []v1beta1.EtcdBackup, store *v1beta1.EtcdBackupStore) string {
 	if store == nil {
 		return fmt.Sprintf("there is no EtcdBackupStore %s in this namespace: create it, and the backups that lie in it are found", want.Store)
 	}
@@ -138,7 +148,7 @@ func none(want Request, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupSto
 			oldest = c
 		}
 	}
-	ready := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReady)
+	ready := meta.FindStatusCondition(store.Status.Conditions, v1beta1.ConditionReady)
 	missing := fmt.Sprintf("EtcdBackupStore %s has no backup of cluster %s", want.Store, want.source())
 	switch {
 	case oldest.Backup != nil:
@@ -159,7 +169,7 @@ func none(want Request, all []v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupSto
 }
 
 // hidden says that the store has more than what EtcdBackups show.
-func hidden(store *v1alpha1.EtcdBackupStore) string {
+func hidden(store *v1beta1.EtcdBackupStore) string {
 	if store == nil || store.Status.Hidden == 0 {
 		return ""
 	}
@@ -187,19 +197,19 @@ func isNewer(c candidate, limit string) bool {
 }
 
 // IsComplete says whether all of the backup is in its store.
-func IsComplete(b *v1alpha1.EtcdBackup) bool {
-	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
+func IsComplete(b *v1beta1.EtcdBackup) bool {
+	return meta.IsStatusConditionTrue(b.Status.Conditions, v1beta1.ConditionComplete)
 }
 
 // isBeingRemoved says whether what is stored is deleted with the object.
-func isBeingRemoved(b *v1alpha1.EtcdBackup) bool {
-	return b.DeletionTimestamp != nil && b.Spec.DeletionPolicy == v1alpha1.DeleteBackup
+func isBeingRemoved(b *v1beta1.EtcdBackup) bool {
+	return b.DeletionTimestamp != nil && b.Spec.DeletionPolicy == v1beta1.DeleteBackup
 }
 
 // unfit says why a backup cannot be what the cluster begins with, and what to do; empty if it can.
-func unfit(want Request, b *v1alpha1.EtcdBackup) string {
+func unfit(want Request, b *v1beta1.EtcdBackup) string {
 	c := want.Cluster
-	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
+	verified := meta.FindStatusCondition(b.Status.Conditions, v1beta1.ConditionVerified)
 	switch {
 	case !IsComplete(b):
 		return "it is not complete: " + why(b)
@@ -209,39 +219,54 @@ func unfit(want Request, b *v1alpha1.EtcdBackup) string {
 		return "it has failed its trial: " + verified.Message + "; choose another one, by its name or by an earlier time"
 	case b.Status.Program != "" && b.Status.Verified == nil:
 		return fmt.Sprintf("%s has made it, and what is in it is known once an etcd was started on it: "+
-			"kubectl annotate etcdbackup %s %s=now has that done", b.Status.Program, b.Name, v1alpha1.AnnotationVerifyOnce)
+			"kubectl annotate etcdbackup %s %s=now has that done", b.Status.Program, b.Name, v1beta1.AnnotationVerifyOnce)
 	case b.Status.Encrypted && want.Decryption == nil:
 		return "it is encrypted: name the Secret with the age identities in " + want.field("decryption")
+	case want.ByFlags:
+		return unfitForLog(b)
+	case want.OfPrefix:
+		return unlessOwn(b, "a prefix is read of", "name another backup, or restore all of it into a new cluster")
 	case c.Spec.Storage.Ephemeral != nil && want.InPlace:
 		return "storage.ephemeral of the cluster has no volume to restore into: create another EtcdCluster with volumes and bootstrap.restore"
 	case c.Spec.Storage.Ephemeral != nil:
 		return "storage.ephemeral has no volume to restore into: create the EtcdCluster with volumes"
 	}
-	return cmp.Or(version.Restorable(b.Status.EtcdVersion, version.Full(c.Spec.Version), want.with()), tooLarge(want, b))
+	noLog := ""
+	if want.Target != nil {
+		noLog = unfitForLog(b)
+	}
+	return cmp.Or(noLog, version.Restorable(b.Status.EtcdVersion, version.Full(c.Spec.Version), want.with()), tooLarge(want, alone(b)))
 }
 
 // beside the database a member's volume needs room for etcd's log (docs/adr/0029-restores-make-volumes.md), in bytes.
 const beside = 150_000_000
 
 // tooLarge says what is too small for the database: the volumes, or etcd's quota, at which it refuses all writes.
-func tooLarge(want Request, b *v1alpha1.EtcdBackup) string {
+func tooLarge(want Request, of source) string {
 	c := want.Cluster
-	size, volume := b.Status.DatabaseSize, c.VolumeSize()
+	if want.OfPrefix {
+		return "" // etcd itself refuses what there is no room for
+	}
+	size, volume := of.log.SizeAfter(of.backup.Status.DatabaseSize), c.VolumeSize()
+	what := ""
+	if of.log != nil && of.log.Size != nil {
+		what = fmt.Sprintf(", once %s of changes are replayed onto it,", of.log.Size)
+	}
 	switch {
 	case size == nil:
 		return ""
 	case size.Value()+beside > volume.Value():
-		return fmt.Sprintf("its database of %s with etcd's log needs more than the volume size of %s: %s a larger storage.size",
-			size, &volume, want.with())
+		return fmt.Sprintf("its database of %s%s with etcd's log needs more than the volume size of %s: %s a larger storage.size",
+			size, what, &volume, want.with())
 	case size.Value() > c.QuotaBytes():
-		return fmt.Sprintf("its database of %s is larger than the quota of etcd, %d bytes, so that etcd would refuse every write: %s "+
-			"a larger storage.size, of which the quota is three quarters, or set spec.etcd.quota", size, c.QuotaBytes(), want.with())
+		return fmt.Sprintf("its database of %s%s is larger than the quota of etcd, %d bytes, so that etcd would refuse every write: %s "+
+			"a larger storage.size, of which the quota is three quarters, or set spec.etcd.quota", size, what, c.QuotaBytes(), want.with())
 	}
 	return ""
 }
 
-func why(b *v1alpha1.EtcdBackup) string {
-	if c := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete); c != nil {
+func why(b *v1beta1.EtcdBackup) string {
+	if c := meta.FindStatusCondition(b.Status.Conditions, v1beta1.ConditionComplete); c != nil {
 		return c.Message
 	}
 	return "it was not looked at yet"

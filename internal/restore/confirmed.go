@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 const (
@@ -21,6 +21,8 @@ const (
 func NeedsRevision(v View) bool {
 	c, r := v.Cluster, v.Restore
 	switch {
+	case r.Spec.IsPartial():
+		return false // the Jobs ask
 	case c == nil || c.Status.ClusterID == "" || !c.DeletionTimestamp.IsZero():
 		return false
 	case !r.DeletionTimestamp.IsZero() || r.Spec.Undo || hasBegun(v) || plan(v) != nil:
@@ -39,7 +41,7 @@ func isConfirmed(v View) bool {
 // the preview is new. A cluster in use changes all the time, also while the safety backup is made: that backup has these changes.
 // A loss that was accepted by the name of a backup counts for as long as the cluster says it. A preview for which etcd could not be asked
 // means nothing once it answers.
-func stands(v View, p *v1alpha1.RestorePreview) bool {
+func stands(v View, p *v1beta1.RestorePreview) bool {
 	wasAsked, isAsked := p.Message == "", v.Unasked == ""
 	switch {
 	case isAccepted(v, p):
@@ -51,10 +53,10 @@ func stands(v View, p *v1alpha1.RestorePreview) bool {
 	return isSame || isFresh(v, p) || isConfirmed(v) && isSecuring(v, p)
 }
 
-func isFresh(v View, p *v1alpha1.RestorePreview) bool { return v.Now.Sub(p.MadeAt.Time).Abs() < fresh }
+func isFresh(v View, p *v1beta1.RestorePreview) bool { return v.Now.Sub(p.MadeAt.Time).Abs() < fresh }
 
 // isSecuring says whether the safety backup was begun soon after the preview, and is being made, or was until a moment ago.
-func isSecuring(v View, p *v1alpha1.RestorePreview) bool {
+func isSecuring(v View, p *v1beta1.RestorePreview) bool {
 	b := safetyBackup(v, p)
 	switch {
 	case b == nil || v.Now.Sub(p.MadeAt.Time) >= freshest:
@@ -67,12 +69,12 @@ func isSecuring(v View, p *v1alpha1.RestorePreview) bool {
 }
 
 // endOf is when a safety backup was all that it needs to be; nil if it is not yet.
-func endOf(b *v1alpha1.EtcdBackup) *metav1.Time {
-	complete := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
+func endOf(b *v1beta1.EtcdBackup) *metav1.Time {
+	complete := meta.FindStatusCondition(b.Status.Conditions, v1beta1.ConditionComplete)
 	if complete == nil || complete.Status != metav1.ConditionTrue {
 		return nil
 	}
-	if verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified); verified != nil && !needsNoTrial(verified) {
+	if verified := meta.FindStatusCondition(b.Status.Conditions, v1beta1.ConditionVerified); verified != nil && !needsNoTrial(verified) {
 		return nil
 	}
 	if b.Status.Verified != nil {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // follow says how far the cluster is.
@@ -19,15 +19,15 @@ func follow(v View) Step {
 	var step Wait
 	switch {
 	case (p.Undo || p.Undoes) && p.CompletedAt != nil:
-		step = wait(v, v1alpha1.RestoreUndone, v1alpha1.ReasonUndone, undone(p))
+		step = wait(v, v1beta1.RestoreUndone, v1beta1.ReasonUndone, undone(p))
 	case p.Undoes:
-		step = wait(v, v1alpha1.RestoreUndoing, v1alpha1.ReasonUndoing, running(p))
+		step = wait(v, v1beta1.RestoreUndoing, v1beta1.ReasonUndoing, running(p))
 	case p.Undo:
-		step = wait(v, v1alpha1.RestoreUndoing, v1alpha1.ReasonUndoing, "waiting for "+cmp.Or(p.Progress, "the members to come back"))
+		step = wait(v, v1beta1.RestoreUndoing, v1beta1.ReasonUndoing, "waiting for "+cmp.Or(p.Progress, "the members to come back"))
 	case p.CompletedAt != nil:
 		step = complete(v, p)
 	default:
-		step = wait(v, v1alpha1.RestoreRunning, reason(p), running(p))
+		step = wait(v, v1beta1.RestoreRunning, reason(p), running(p))
 	}
 	step.Status.SetAside, step.Status.UndoUntil, step.Status.FromRevision = setAside(p), undoUntil(p), p.FromRevision
 	if p.Undo || p.Undoes {
@@ -37,14 +37,14 @@ func follow(v View) Step {
 }
 
 // setAside is nothing before a member has given way.
-func setAside(p *v1alpha1.RestoreStatus) []string {
+func setAside(p *v1beta1.RestoreStatus) []string {
 	if p.RestoredAt == nil {
 		return nil
 	}
 	return p.SetAside
 }
 
-func undone(p *v1alpha1.RestoreStatus) string {
+func undone(p *v1beta1.RestoreStatus) string {
 	if p.IsCancelled() {
 		return "the restore was undone before any member was stopped"
 	}
@@ -56,22 +56,22 @@ func undone(p *v1alpha1.RestoreStatus) string {
 		"since is in the volumes that are set aside"
 }
 
-func complete(v View, p *v1alpha1.RestoreStatus) Wait {
-	message := fmt.Sprintf("the cluster serves backup %s of revision %d; clients see it as revision %d and later", p.Backup, p.Revision,
+func complete(v View, p *v1beta1.RestoreStatus) Wait {
+	message := fmt.Sprintf("the cluster serves %s; clients see it as revision %d and later", words(p.Backup, p.Revision, p.Log),
 		p.Revision+p.Bump)
-	return wait(v, v1alpha1.RestoreComplete, v1alpha1.ReasonRestored, message)
+	return wait(v, v1beta1.RestoreComplete, v1beta1.ReasonRestored, message)
 }
 
 // reason distinguishes a restore that needs a person from one that continues by itself.
-func reason(p *v1alpha1.RestoreStatus) string {
+func reason(p *v1beta1.RestoreStatus) string {
 	if p.Problem != "" || p.Failure != nil && p.Failure.Final {
-		return v1alpha1.ReasonRestoreFailing
+		return v1beta1.ReasonRestoreFailing
 	}
-	return v1alpha1.ReasonRestoring
+	return v1beta1.ReasonRestoring
 }
 
 // running quotes what keeps the restore from going on, or what it waits for.
-func running(p *v1alpha1.RestoreStatus) string {
+func running(p *v1beta1.RestoreStatus) string {
 	switch {
 	case p.Problem != "":
 		return p.Problem
@@ -84,10 +84,10 @@ func running(p *v1alpha1.RestoreStatus) string {
 }
 
 // ended says why a restore that has begun stays as it is.
-func ended(v View, p *v1alpha1.RestoreStatus, message string) Step {
-	phase, reason := v1alpha1.RestoreRunning, v1alpha1.ReasonRefused
+func ended(v View, p *v1beta1.RestoreStatus, message string) Step {
+	phase, reason := v1beta1.RestoreRunning, v1beta1.ReasonRefused
 	if p.CompletedAt != nil {
-		phase, reason = v1alpha1.RestoreComplete, v1alpha1.ReasonRestored
+		phase, reason = v1beta1.RestoreComplete, v1beta1.ReasonRestored
 	}
 	step := wait(v, phase, reason, message)
 	step.Status.SetAside, step.Status.UndoUntil = setAside(p), undoUntil(p)
@@ -101,23 +101,23 @@ func stay(v View) Step {
 	}
 	s := v.Restore.Status
 	switch {
-	case s.Phase == v1alpha1.RestoreUndone, s.Phase == v1alpha1.RestoreComplete && !v.Restore.Spec.Undo:
+	case s.Phase == v1beta1.RestoreUndone, s.Phase == v1beta1.RestoreComplete && !v.Restore.Spec.Undo:
 		return Done{}
 	}
-	return wait(v, s.Phase, v1alpha1.ReasonReplaced, "the cluster no longer has what this restore has begun, because another one has begun "+
+	return wait(v, s.Phase, v1beta1.ReasonReplaced, "the cluster no longer has what this restore has begun, because another one has begun "+
 		"since, or the cluster is another one of its name: it cannot be undone")
 }
 
 func pending(v View, message string) Step {
-	return wait(v, v1alpha1.RestorePending, v1alpha1.ReasonRefused, message)
+	return wait(v, v1beta1.RestorePending, v1beta1.ReasonRefused, message)
 }
 
-func wait(v View, phase v1alpha1.RestorePhase, reason, message string) Wait {
+func wait(v View, phase v1beta1.RestorePhase, reason, message string) Wait {
 	return Wait{Status: said(v, phase, reason, message)}
 }
 
 // said is the status with another phase, and what it says.
-func said(v View, phase v1alpha1.RestorePhase, reason, message string) v1alpha1.EtcdRestoreStatus {
+func said(v View, phase v1beta1.RestorePhase, reason, message string) v1beta1.EtcdRestoreStatus {
 	s := *v.Restore.Status.DeepCopy()
 	s.ObservedGeneration, s.Phase, s.Message = v.Restore.Generation, phase, message
 	is := func(kind string, status metav1.ConditionStatus, reason, message string) {
@@ -126,19 +126,19 @@ func said(v View, phase v1alpha1.RestorePhase, reason, message string) v1alpha1.
 			LastTransitionTime: metav1.NewTime(v.Now),
 		})
 	}
-	if phase == v1alpha1.RestorePending {
-		is(v1alpha1.ConditionPreviewed, metav1.ConditionFalse, reason, message)
-	} else if phase != v1alpha1.RestoreUndone || s.Preview != nil {
-		is(v1alpha1.ConditionPreviewed, metav1.ConditionTrue, v1alpha1.ReasonPreviewMade, "the preview says what is restored")
+	if phase == v1beta1.RestorePending {
+		is(v1beta1.ConditionPreviewed, metav1.ConditionFalse, reason, message)
+	} else if phase != v1beta1.RestoreUndone || s.Preview != nil {
+		is(v1beta1.ConditionPreviewed, metav1.ConditionTrue, v1beta1.ReasonPreviewMade, "the preview says what is restored")
 	}
 	status := metav1.ConditionFalse
-	if phase == v1alpha1.RestoreComplete {
+	if phase == v1beta1.RestoreComplete {
 		status = metav1.ConditionTrue
 	}
-	is(v1alpha1.ConditionComplete, status, reason, message)
-	if phase == v1alpha1.RestoreUndone {
+	is(v1beta1.ConditionComplete, status, reason, message)
+	if phase == v1beta1.RestoreUndone {
 		status = metav1.ConditionTrue // as the spec says, or nothing was begun
 	}
-	is(v1alpha1.ConditionReady, status, reason, message)
+	is(v1beta1.ConditionReady, status, reason, message)
 	return s
 }

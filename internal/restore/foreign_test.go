@@ -7,16 +7,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
 // snapshot is of another program, in a folder that looks like one of the cluster's, and an etcd has served it.
-func snapshot(name string, noHash bool) v1alpha1.EtcdBackup {
+func snapshot(name string, noHash bool) v1beta1.EtcdBackup {
 	b := newVerifiedBackup(name, 990)
 	b.Status.Program, b.Status.Path, b.Status.NoHash = "etcdctl", "v1/default/a/"+name+".db", noHash
 	b.Status.ClusterID, b.Status.ClusterUID = "", ""
-	b.Status.Verified = &v1alpha1.Verification{At: metav1.NewTime(start.Add(time.Hour)), Took: metav1.Duration{Duration: time.Hour}}
+	b.Status.Verified = &v1beta1.Verification{At: metav1.NewTime(start.Add(time.Hour)), Took: metav1.Duration{Duration: time.Hour}}
 	return *b
 }
 

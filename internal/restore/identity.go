@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Several EtcdClusters may have had one name: one was deleted and created again, or two Kubernetes back up into one bucket. The UID of the
@@ -16,12 +16,12 @@ import (
 func (w Request) isItself() bool { return w.InPlace && w.Restore.Cluster == "" }
 
 // means says whether a backup is of the cluster that is meant.
-func (w Request) means(b *v1alpha1.EtcdBackup) bool {
+func (w Request) means(b *v1beta1.EtcdBackup) bool {
 	return sourceOf(b) == w.source() && (!w.isItself() || b.Status.ClusterUID == string(w.Cluster.UID))
 }
 
 // newest are the newest backups that are meant and not newer than requested: one of each EtcdCluster that has had the name.
-func newest(want Request, all []v1alpha1.EtcdBackup) []candidate {
+func newest(want Request, all []v1beta1.EtcdBackup) []candidate {
 	var found []candidate
 	for _, c := range candidates(want, all) {
 		if want.means(c.Backup) && !isNewer(c, want.At) {
@@ -50,7 +50,7 @@ func ambiguous(want Request, found []candidate) string {
 }
 
 // namesakes are the newest backups of other EtcdClusters that have had the name, where only one of this very EtcdCluster is meant.
-func namesakes(want Request, all []v1alpha1.EtcdBackup) string {
+func namesakes(want Request, all []v1beta1.EtcdBackup) string {
 	var others []candidate
 	for _, c := range candidates(want, all) {
 		if want.isItself() && sourceOf(c.Backup) == want.source() && !want.means(c.Backup) {

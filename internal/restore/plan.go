@@ -5,25 +5,31 @@ import (
 	"slices"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
+	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
 // View is one observation of an EtcdRestore and of what it is about.
 type View struct {
-	Restore *v1alpha1.EtcdRestore
-	Cluster *v1alpha1.EtcdCluster // nil: there is none
-	Paused  string                // what says that nothing of the cluster is to be changed; empty if nothing does
+	Restore *v1beta1.EtcdRestore
+	Cluster *v1beta1.EtcdCluster // nil: there is none
+	Paused  string               // what says that nothing of the cluster is to be changed; empty if nothing does
 	// Forbidden is what the cluster's spec requests and is not allowed, and what to do; empty if all is.
 	Forbidden string
-	Backups   []v1alpha1.EtcdBackup     // of the namespace
-	Store     *v1alpha1.EtcdBackupStore // that the spec names; nil: there is none
-	Others    []v1alpha1.EtcdRestore    // of the same cluster
-	Volumes   []Volume                  // that have a name which a member could have, by serial number
+	Backups   []v1beta1.EtcdBackup     // of the namespace
+	Store     *v1beta1.EtcdBackupStore // that the spec names; nil: there is none
+	Others    []v1beta1.EtcdRestore    // of the same cluster
+	Volumes   []Volume                 // that have a name which a member could have, by serial number
 	// Revision is what etcd answers now to a read that needs a quorum; 0: it was not asked, or cannot be, and Unasked says why.
 	Revision int64
 	Unasked  string
-	Now      time.Time
+	// Search is the Job that looks for the target in the log, and NoImage why none can be created.
+	Search  jobs.Observed
+	NoImage string
+	// Task is the Job of a restore of a prefix that TaskOf names.
+	Task jobs.Observed
+	Now  time.Time
 }
 
 // Volume is the volume of a member.
@@ -44,7 +50,9 @@ var policy = rules.List[View, Step]{rules.Under("rules of an EtcdRestore",
 	rule("stay", stay, "leaves a restore as it ended, once another one has begun"),
 	rule("cancel", cancel, "ends a restore that is undone before it has begun"),
 	rule("need a cluster", needCluster, "waits for a cluster that can be brought back"),
+	rule("find the target", findTarget, "has a Job look through the log for the moment that is meant, and waits for its answer"),
 	rule("preview", preview, "writes down what would be done, and again when that is another restore, or the preview has expired"),
+	rule("drop the search", dropSearch, "deletes the Job that has found the target, once the preview has that"),
 	rule("wait for the confirmation", awaitConfirmation,
 		"waits until just what the preview says is confirmed, or accepted by the backup's name"),
 	rule("wait for others", awaitOthers, "lets one restore of a cluster end before another begins"),
@@ -55,7 +63,11 @@ var policy = rules.List[View, Step]{rules.Under("rules of an EtcdRestore",
 
 // Next is the one step to take now, and the name of the rule that chose it.
 func Next(v View) (Step, string) {
-	if step, name := policy.Next(v); step != nil {
+	list := policy
+	if v.Restore.Spec.IsPartial() {
+		list = prefixPolicy
+	}
+	if step, name := list.Next(v); step != nil {
 		return step, name
 	}
 	return Done{}, "nothing is left to do"
@@ -69,7 +81,7 @@ func leaveDeleted(v View) Step {
 }
 
 // plan is what the cluster is restored to by this object; nil if it has not begun, or another one has begun since.
-func plan(v View) *v1alpha1.RestoreStatus {
+func plan(v View) *v1beta1.RestoreStatus {
 	if v.Cluster == nil || v.Cluster.Status.Restore == nil || v.Cluster.Status.Restore.RequestUID != string(v.Restore.UID) {
 		return nil
 	}
@@ -79,9 +91,9 @@ func plan(v View) *v1alpha1.RestoreStatus {
 // hasBegun says whether the restore has changed anything.
 func hasBegun(v View) bool {
 	switch v.Restore.Status.Phase {
-	case v1alpha1.RestoreRunning, v1alpha1.RestoreComplete, v1alpha1.RestoreUndoing, v1alpha1.RestoreUndone:
+	case v1beta1.RestoreRunning, v1beta1.RestoreComplete, v1beta1.RestoreUndoing, v1beta1.RestoreUndone:
 		return true
-	case v1alpha1.RestorePending, v1alpha1.RestorePreviewed, v1alpha1.RestoreBackingUp:
+	case v1beta1.RestorePending, v1beta1.RestorePreviewed, v1beta1.RestoreBackingUp:
 	}
 	return false
 }
@@ -108,18 +120,18 @@ func awaitConfirmation(v View) Step {
 	case isConfirmed(v):
 		return nil
 	case given == "" && isOwn(v):
-		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, unaccepted(v))
+		return wait(v, v1beta1.RestorePreviewed, v1beta1.ReasonUnconfirmed, unaccepted(v))
 	case given == "":
-		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, fmt.Sprintf("to restore, set spec.confirm to %q", want))
+		return wait(v, v1beta1.RestorePreviewed, v1beta1.ReasonUnconfirmed, fmt.Sprintf("to restore, set spec.confirm to %q", want))
 	}
-	return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonUnconfirmed, fmt.Sprintf("spec.confirm is %q, which is not what the preview "+
+	return wait(v, v1beta1.RestorePreviewed, v1beta1.ReasonUnconfirmed, fmt.Sprintf("spec.confirm is %q, which is not what the preview "+
 		"says now: look at the preview, and to restore set spec.confirm to %q", given, want))
 }
 
 // awaitOthers lets the older one of two that are confirmed begin first.
 func awaitOthers(v View) Step {
 	if isUnderWay(v) {
-		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonOtherRestore, fmt.Sprintf("the restore to backup %s ends first, "+
+		return wait(v, v1beta1.RestorePreviewed, v1beta1.ReasonOtherRestore, fmt.Sprintf("the restore to backup %s ends first, "+
 			"which the cluster has begun", v.Cluster.Status.Restore.Backup))
 	}
 	for i := range v.Others {
@@ -127,7 +139,7 @@ func awaitOthers(v View) Step {
 		if o.UID == v.Restore.UID || !o.DeletionTimestamp.IsZero() || !comesFirst(o, v.Restore) {
 			continue
 		}
-		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonOtherRestore, "EtcdRestore "+o.Name+" of the same cluster ends first")
+		return wait(v, v1beta1.RestorePreviewed, v1beta1.ReasonOtherRestore, "EtcdRestore "+o.Name+" of the same cluster ends first")
 	}
 	return nil
 }
@@ -142,18 +154,18 @@ func isUnderWay(v View) bool {
 	case s.Request == "" || v.Cluster.IsRestoring() || s.IsCancelled():
 		return true
 	}
-	return slices.ContainsFunc(v.Others, func(o v1alpha1.EtcdRestore) bool { return string(o.UID) == s.RequestUID })
+	return slices.ContainsFunc(v.Others, func(o v1beta1.EtcdRestore) bool { return string(o.UID) == s.RequestUID })
 }
 
 // comesFirst says whether another restore is about to begin, or was begun and has not written down its end.
-func comesFirst(o, r *v1alpha1.EtcdRestore) bool {
+func comesFirst(o, r *v1beta1.EtcdRestore) bool {
 	switch o.Status.Phase {
-	case v1alpha1.RestoreRunning, v1alpha1.RestoreUndoing:
+	case v1beta1.RestoreRunning, v1beta1.RestoreUndoing:
 		return true
-	case v1alpha1.RestoreBackingUp:
+	case v1beta1.RestoreBackingUp:
 		before := o.CreationTimestamp.Compare(r.CreationTimestamp.Time)
 		return before < 0 || before == 0 && o.Name < r.Name
-	case v1alpha1.RestorePending, v1alpha1.RestorePreviewed, v1alpha1.RestoreComplete, v1alpha1.RestoreUndone:
+	case v1beta1.RestorePending, v1beta1.RestorePreviewed, v1beta1.RestoreComplete, v1beta1.RestoreUndone:
 	}
 	return false
 }
@@ -162,12 +174,12 @@ func comesFirst(o, r *v1alpha1.EtcdRestore) bool {
 func awaitCluster(v View) Step {
 	switch {
 	case v.Paused != "":
-		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonPaused, "the restore waits for the end of the pause: "+v.Paused)
+		return wait(v, v1beta1.RestorePreviewed, v1beta1.ReasonPaused, "the restore waits for the end of the pause: "+v.Paused)
 	case v.Cluster.Size() == 0:
-		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonHibernated, "spec.size of the cluster is 0, and says how many members "+
+		return wait(v, v1beta1.RestorePreviewed, v1beta1.ReasonHibernated, "spec.size of the cluster is 0, and says how many members "+
 			"the restore makes: set it to 1, 3, 5 or 7")
 	case v.Forbidden != "":
-		return wait(v, v1alpha1.RestorePreviewed, v1alpha1.ReasonRefused, "EtcdCluster "+v.Cluster.Name+": "+v.Forbidden)
+		return wait(v, v1beta1.RestorePreviewed, v1beta1.ReasonRefused, "EtcdCluster "+v.Cluster.Name+": "+v.Forbidden)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
@@ -32,15 +32,16 @@ type startPoint struct {
 }
 
 // newPlan is what is restored, fixed before the first volume is made.
-func newPlan(want Request, b *v1alpha1.EtcdBackup, start startPoint) v1alpha1.RestoreStatus {
-	c, of := want.Cluster, b.Status
-	s := v1alpha1.RestoreStatus{
-		Store: of.Store, Path: of.Path, Backup: b.Name, ManifestSHA256: of.ManifestSHA256, Revision: of.Revision,
-		Bump: bump(of.Revision, start.Seen, began(b), start.Now), Keys: of.Keys, DatabaseSize: of.DatabaseSize, Time: of.StartedAt,
+func newPlan(want Request, what source, start startPoint) v1beta1.RestoreStatus {
+	c, b, of := want.Cluster, what.backup, what.backup.Status
+	s := v1beta1.RestoreStatus{
+		Store: of.Store, Path: of.Path, VolumeSnapshot: of.VolumeSnapshot.DeepCopy(),
+		Backup: b.Name, ManifestSHA256: of.ManifestSHA256, Revision: what.revision, Log: what.log.DeepCopy(),
+		Bump: bump(what.revision, start.Seen, began(b), start.Now), Keys: what.keys, DatabaseSize: of.DatabaseSize, Time: what.time,
 		Version: version.Begin(of.EtcdVersion, version.Full(c.Spec.Version)), Progress: "the volumes to be created",
-		Verified: of.ManifestSHA256 != "" && of.Verified != nil && meta.IsStatusConditionTrue(of.Conditions, v1alpha1.ConditionVerified),
+		Verified: of.ManifestSHA256 != "" && of.Verified != nil && meta.IsStatusConditionTrue(of.Conditions, v1beta1.ConditionVerified),
 	}
-	if from := want.Decryption; from != nil && of.Encrypted {
+	if from := want.Decryption; from != nil && (of.Encrypted || what.log != nil) {
 		s.Decryption = from.Secret
 	}
 	for i := range c.Size() {
@@ -49,7 +50,7 @@ func newPlan(want Request, b *v1alpha1.EtcdBackup, start startPoint) v1alpha1.Re
 	return s
 }
 
-func began(b *v1alpha1.EtcdBackup) time.Time {
+func began(b *v1beta1.EtcdBackup) time.Time {
 	if b.Status.StartedAt == nil {
 		return time.Time{}
 	}
@@ -57,7 +58,7 @@ func began(b *v1alpha1.EtcdBackup) time.Time {
 }
 
 // reversed is the plan of an undo: the members that were replaced, or were to be, are chosen, and replace those of the restore.
-func reversed(s *v1alpha1.RestoreStatus, progress string) v1alpha1.RestoreStatus {
+func reversed(s *v1beta1.RestoreStatus, progress string) v1beta1.RestoreStatus {
 	turned := *s.DeepCopy()
 	turned.Undo, turned.Members, turned.SetAside = true, s.SetAside, s.Members
 	turned.CompletedAt, turned.Progress, turned.Problem, turned.Failure = nil, progress, "", nil

@@ -10,11 +10,12 @@ import (
 
 // TestRulesPage: docs/reference/restore-rules.md lists every rule in its order. With -rewrite it is written again.
 func TestRulesPage(t *testing.T) {
-	rulestest.Page(t, "restore-rules.md", slices.Concat(restore.Policy(), restore.VolumesPolicy()))
+	rulestest.Page(t, "restore-rules.md", slices.Concat(restore.Policy(), restore.PrefixPolicy(), restore.VolumesPolicy()))
 }
 
 // TestEveryRuleHasAStory: in which it decides.
 func TestEveryRuleHasAStory(t *testing.T) {
 	rulestest.ScriptsIn(t, "testdata/etcdrestore", restore.Policy(), "nothing is left to do")
+	rulestest.ScriptsIn(t, "testdata/prefix", restore.PrefixPolicy(), "nothing is left to do")
 	rulestest.ScriptsIn(t, "testdata/volumes", restore.VolumesPolicy(), "wait for the jobs")
 }

@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // safetyBackup is the backup of what the cluster had when that preview was confirmed; nil if there is none. One that was made for an
 // earlier preview, whose confirmation has expired, lacks what was written since.
-func safetyBackup(v View, p *v1alpha1.RestorePreview) *v1alpha1.EtcdBackup {
+func safetyBackup(v View, p *v1beta1.RestorePreview) *v1beta1.EtcdBackup {
 	for i := range v.Backups {
 		b := &v.Backups[i]
-		made := b.Annotations[v1alpha1.AnnotationPreview]
+		made := b.Annotations[v1beta1.AnnotationPreview]
 		if isOurBackup(v, b) && (made == "" || made == madeAt(p)) {
 			return b
 		}
@@ -26,11 +26,11 @@ func safetyBackup(v View, p *v1alpha1.RestorePreview) *v1alpha1.EtcdBackup {
 	return nil
 }
 
-func isOurBackup(v View, b *v1alpha1.EtcdBackup) bool {
-	return b.Annotations[v1alpha1.AnnotationRestore] == string(v.Restore.UID)
+func isOurBackup(v View, b *v1beta1.EtcdBackup) bool {
+	return b.Annotations[v1beta1.AnnotationRestore] == string(v.Restore.UID)
 }
 
-func madeAt(p *v1alpha1.RestorePreview) string { return p.MadeAt.UTC().Format(time.RFC3339) }
+func madeAt(p *v1beta1.RestorePreview) string { return p.MadeAt.UTC().Format(time.RFC3339) }
 
 // longestName is how long the name of an EtcdBackup may be.
 const longestName = 63
@@ -39,7 +39,7 @@ const longestName = 63
 func safetyName(v View) string {
 	name := v.Restore.Name + "-safety"
 	for i := 2; ; i++ {
-		at := slices.IndexFunc(v.Backups, func(b v1alpha1.EtcdBackup) bool { return b.Name == name })
+		at := slices.IndexFunc(v.Backups, func(b v1beta1.EtcdBackup) bool { return b.Name == name })
 		if at < 0 || !isOurBackup(v, &v.Backups[at]) {
 			return name
 		}
@@ -61,7 +61,7 @@ func backUpFirst(v View) Step {
 		return makeSafetyBackup(v, safetyName(v))
 	}
 	name := b.Name
-	complete := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
+	complete := meta.FindStatusCondition(b.Status.Conditions, v1beta1.ConditionComplete)
 	if complete == nil || complete.Status != metav1.ConditionTrue {
 		return backingUp(v, name, fmt.Sprintf("the restore waits for the safety backup %s%s; %s", name, quoted(complete), skip))
 	}
@@ -70,7 +70,7 @@ func backUpFirst(v View) Step {
 
 func makeSafetyBackup(v View, name string) Step {
 	recipients, problem := recipientsOf(v)
-	isTaken := slices.ContainsFunc(v.Backups, func(b v1alpha1.EtcdBackup) bool { return b.Name == name })
+	isTaken := slices.ContainsFunc(v.Backups, func(b v1beta1.EtcdBackup) bool { return b.Name == name })
 	switch {
 	case isTaken:
 		return backingUp(v, name, fmt.Sprintf("EtcdBackup %s is not of this EtcdRestore: delete it, which leaves what is stored, or create an "+
@@ -78,7 +78,11 @@ func makeSafetyBackup(v View, name string) Step {
 	case problem != "":
 		return backingUp(v, name, problem+", or "+skip)
 	}
-	return BackUp{Name: name, Store: storeOf(v), Recipients: recipients, Preview: madeAt(v.Restore.Status.Preview)}
+	step := BackUp{Name: name, Store: storeOf(v), Recipients: recipients, Preview: madeAt(v.Restore.Status.Preview)}
+	if b, _ := chosen(v); step.Store == "" {
+		step.Snapshot = b.Spec.VolumeSnapshot
+	}
+	return step
 }
 
 // recipientsOf are the recipients of the safety backup, if the cluster names none for its backups: those of the backup that is
@@ -96,8 +100,12 @@ func recipientsOf(v View) (recipients []string, problem string) {
 		"spec.backup.encryption of EtcdCluster %s", b.Name, v.Cluster.Name)
 }
 
-// storeOf is the store of the safety backup: that of the cluster's backups, or else that of the backup that is restored.
+// storeOf is the store of the safety backup: that of the cluster's backups, or else that of the backup that is restored. The undo of a
+// prefix reads both backups, by one Job: they are in one store.
 func storeOf(v View) string {
+	if v.Restore.Spec.IsPartial() {
+		return v.Store.Name
+	}
 	if own := v.Cluster.Spec.Backup; own != nil && own.Store != "" {
 		return own.Store
 	}
@@ -106,8 +114,8 @@ func storeOf(v View) string {
 }
 
 // awaitTrial waits for the trial of the safety backup, if one is wanted.
-func awaitTrial(v View, b *v1alpha1.EtcdBackup) Step {
-	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
+func awaitTrial(v View, b *v1beta1.EtcdBackup) Step {
+	verified := meta.FindStatusCondition(b.Status.Conditions, v1beta1.ConditionVerified)
 	switch {
 	case verified == nil:
 	case needsNoTrial(verified):
@@ -121,8 +129,8 @@ func awaitTrial(v View, b *v1alpha1.EtcdBackup) Step {
 
 // needsNoTrial says whether the backup has passed its trial, or gets none.
 func needsNoTrial(verified *metav1.Condition) bool {
-	return verified.Status == metav1.ConditionTrue || verified.Reason == v1alpha1.ReasonNotWanted ||
-		verified.Reason == v1alpha1.ReasonEncrypted
+	return verified.Status == metav1.ConditionTrue || verified.Reason == v1beta1.ReasonNotWanted ||
+		verified.Reason == v1beta1.ReasonEncrypted
 }
 
 func quoted(c *metav1.Condition) string {
@@ -133,7 +141,7 @@ func quoted(c *metav1.Condition) string {
 }
 
 func backingUp(v View, name, message string) Step {
-	step := wait(v, v1alpha1.RestoreBackingUp, v1alpha1.ReasonSafetyBackup, message)
+	step := wait(v, v1beta1.RestoreBackingUp, v1beta1.ReasonSafetyBackup, message)
 	step.Status.SafetyBackup = name
 	return step
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Step is the one next thing to do for an EtcdRestore. The set is closed.
@@ -21,7 +21,7 @@ type Step interface {
 type (
 	// Record writes the status, and reports it in an event.
 	Record struct {
-		Status v1alpha1.EtcdRestoreStatus
+		Status v1beta1.EtcdRestoreStatus
 		Event  string
 		What   string
 	}
@@ -29,7 +29,9 @@ type (
 	BackUp struct {
 		Name, Store string
 		Recipients  []string // of age; none: as the cluster says
-		Preview     string   // the preview that was confirmed, by the time at which it was made
+		// Snapshot has a VolumeSnapshot taken instead, as what is restored is one, and no store is known; nil: a store gets it.
+		Snapshot *v1beta1.VolumeSnapshotBackup
+		Preview  string // the preview that was confirmed, by the time at which it was made
 	}
 	// Rescue creates backups of the volumes of old members, each named after that.
 	Rescue struct {
@@ -40,13 +42,13 @@ type (
 	// Begin writes what is restored, or that it is undone, into the status of the EtcdCluster, if that has not changed since it was
 	// read. New members are numbered from NextSerial on.
 	Begin struct {
-		Plan       v1alpha1.RestoreStatus
+		Plan       v1beta1.RestoreStatus
 		NextSerial int64
 		What       string
 	}
 	// Wait changes nothing but what the status says.
 	Wait struct {
-		Status v1alpha1.EtcdRestoreStatus
+		Status v1beta1.EtcdRestoreStatus
 		Until  time.Time // zero: a watch reports it
 	}
 	// Done means that there is nothing to do.

@@ -9,24 +9,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
 // Token distinguishes this cluster from all others of its name, and is etcd's initial cluster token.
-func Token(c *v1alpha1.EtcdCluster) string { return string(c.UID) }
+func Token(c *v1beta1.EtcdCluster) string { return string(c.UID) }
 
 // NewVolume is what a first member gets to be filled. That it holds nothing is never said of it. Until the cluster has adopted it,
 // it is deleted with the EtcdCluster, whatever the deletion policy is: there is no data in it that the backup does not have.
-func NewVolume(c *v1alpha1.EtcdCluster, member string) *corev1.PersistentVolumeClaim {
-	claim := specs.Volume(c, member, &v1alpha1.Bootstrap{Token: Token(c), Members: c.Status.Restore.Members})
+func NewVolume(c *v1beta1.EtcdCluster, member string) *corev1.PersistentVolumeClaim {
+	claim := specs.Volume(c, member, &v1beta1.Bootstrap{Token: Token(c), Members: c.Status.Restore.Members})
 	claim.OwnerReferences = []metav1.OwnerReference{specs.Owner(c)}
-	delete(claim.Annotations, v1alpha1.AnnotationUnused)
-	claim.Annotations[v1alpha1.AnnotationVersion] = c.Status.Restore.Version
+	delete(claim.Annotations, v1beta1.AnnotationUnused)
+	claim.Annotations[v1beta1.AnnotationVersion] = c.Status.Restore.Version
 	if c.Spec.Image != "" && c.Status.Restore.Version == version.Full(c.Spec.Version) {
-		claim.Annotations[v1alpha1.AnnotationChosenImage] = c.Spec.Image
+		claim.Annotations[v1beta1.AnnotationChosenImage] = c.Spec.Image
 	}
 	return claim
 }
@@ -68,9 +68,9 @@ func leaveNamesakes(v VolumesView) VolumesStep {
 
 // isOurs says whether a volume was made for this restore.
 func isOurVolume(v VolumesView, claim corev1.PersistentVolumeClaim) bool {
-	id := claim.Annotations[v1alpha1.AnnotationClusterID]
-	return claim.Annotations[v1alpha1.AnnotationToken] == Token(v.Cluster) && slices.Contains(v.Cluster.Status.Restore.Members, claim.Name) &&
-		claim.Labels[v1alpha1.LabelQuarantined] == "" && (id == "" || id == v.ClusterID)
+	id := claim.Annotations[v1beta1.AnnotationClusterID]
+	return claim.Annotations[v1beta1.AnnotationToken] == Token(v.Cluster) && slices.Contains(v.Cluster.Status.Restore.Members, claim.Name) &&
+		claim.Labels[v1beta1.LabelQuarantined] == "" && (id == "" || id == v.ClusterID)
 }
 
 // isGoing says whether Kubernetes deletes a volume, or will, because the earlier EtcdCluster that owns it is gone.
@@ -111,7 +111,7 @@ func markVolumes(v VolumesView) VolumesStep {
 // isFilled says whether a volume has the data: that is written on it.
 func isFilled(v VolumesView, member string) bool {
 	claim, there := v.Claims[member]
-	return there && v.ClusterID != "" && claim.Annotations[v1alpha1.AnnotationClusterID] == v.ClusterID
+	return there && v.ClusterID != "" && claim.Annotations[v1beta1.AnnotationClusterID] == v.ClusterID
 }
 
 // unfilled are the first members whose volumes are not known to have the data.
@@ -133,7 +133,7 @@ func lacking(v VolumesView, has func(member string) bool) []string {
 func others(v VolumesView) []string {
 	var all []string
 	for name, claim := range v.Claims {
-		aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
+		aside := claim.Labels[v1beta1.LabelQuarantined] != ""
 		if !aside && !slices.Contains(v.Cluster.Status.Restore.Members, name) && specs.Foreign(v.Cluster, &claim) == "" {
 			all = append(all, name)
 		}

@@ -11,29 +11,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
 
 // newInPlace is a cluster whose three members run, and which is to be brought back to a backup.
 func newInPlace(t *testing.T) *volumesWorld {
 	t.Helper()
-	w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
+	w := newVolumesWorld(t, v1beta1.Restore{Backup: "first"})
 	c := w.view.Cluster
 	c.Spec.Bootstrap = nil
-	er := &v1alpha1.EtcdRestore{Spec: v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "first"}}
+	er := &v1beta1.EtcdRestore{Spec: v1beta1.EtcdRestoreSpec{Cluster: "a", Backup: "first"}}
 	er.UID, w.view.Request = "er-1", er
 	plan := restore.NewPlan(restore.InPlaceRequest(er, c), &w.view.Backups[0], restore.StartPoint{Serial: 3, Now: start})
 	plan.Request, plan.RequestUID, plan.SetAside = "er", "er-1", []string{"a-0", "a-1", "a-2"}
-	c.Status.ClusterID, c.Status.Bootstrap = "c0", &v1alpha1.Bootstrap{Token: "uid", Members: plan.SetAside}
+	c.Status.ClusterID, c.Status.Bootstrap = "c0", &v1beta1.Bootstrap{Token: "uid", Members: plan.SetAside}
 	for _, m := range plan.SetAside {
 		claim := corev1.PersistentVolumeClaim{}
-		claim.Name, claim.UID, claim.Annotations = m, w.uid("old"), map[string]string{v1alpha1.AnnotationToken: "uid"}
-		claim.Labels = map[string]string{v1alpha1.LabelCluster: "a"}
+		claim.Name, claim.UID, claim.Annotations = m, w.uid("old"), map[string]string{v1beta1.AnnotationToken: "uid"}
+		claim.Labels = map[string]string{v1beta1.LabelCluster: "a"}
 		w.view.Claims[m] = claim
 	}
 	aside := corev1.PersistentVolumeClaim{}
-	aside.Name, aside.Labels = "a-7", map[string]string{v1alpha1.LabelQuarantined: "true"}
+	aside.Name, aside.Labels = "a-7", map[string]string{v1beta1.LabelQuarantined: "true"}
 	w.view.Claims["a-7"] = aside
 	w.view.Pods, w.view.Backups = slices.Clone(plan.SetAside), nil
 	c.Status.Restore = &plan
@@ -64,11 +64,11 @@ func TestInPlaceFillsVolumesBesideMembers(t *testing.T) {
 		}
 	}
 	c := w.view.Cluster
-	c.Status.Bootstrap, c.Status.ClusterID = &v1alpha1.Bootstrap{Token: "uid", Members: w.status().Members, Restore: "er-1"}, ""
+	c.Status.Bootstrap, c.Status.ClusterID = &v1beta1.Bootstrap{Token: "uid", Members: w.status().Members, Restore: "er-1"}, ""
 	if w.settles(); w.status().CompletedAt != nil {
 		t.Error("it counts as served before the cluster is known by its ID")
 	}
-	c.Status.ClusterID, c.Status.Conditions = "c1", []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue}}
+	c.Status.ClusterID, c.Status.Conditions = "c1", []metav1.Condition{{Type: v1beta1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	if w.settles(); w.status().CompletedAt == nil {
 		t.Error("the status does not say that the data is served")
 	}
@@ -89,7 +89,7 @@ func TestInPlaceThereIsNoWayBack(t *testing.T) {
 	}
 	w.succeed()
 	w.settles()
-	if len(w.view.Jobs) > 0 || w.view.Claims["a-4"].Annotations[v1alpha1.AnnotationClusterID] != "c1" {
+	if len(w.view.Jobs) > 0 || w.view.Claims["a-4"].Annotations[v1beta1.AnnotationClusterID] != "c1" {
 		t.Errorf("%v", slices.Sorted(maps.Keys(w.view.Jobs)))
 	}
 }
@@ -130,9 +130,9 @@ func (w *volumesWorld) turnRound() {
 // TestInPlaceIsCancelled: the cluster stays as it was if the EtcdRestore is deleted before all volumes have the data, also when the
 // store is gone and in a pause; after that the restore goes on.
 func TestInPlaceIsCancelled(t *testing.T) {
-	another := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: "er-2"}}
-	going := &v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: "er-1", DeletionTimestamp: &metav1.Time{Time: start}}}
-	for what, er := range map[string]*v1alpha1.EtcdRestore{"gone": nil, "another of its name": another, "on its way out": going} {
+	another := &v1beta1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: "er-2"}}
+	going := &v1beta1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{UID: "er-1", DeletionTimestamp: &metav1.Time{Time: start}}}
+	for what, er := range map[string]*v1beta1.EtcdRestore{"gone": nil, "another of its name": another, "on its way out": going} {
 		w := newInPlace(t)
 		w.settles()
 		w.view.Request, w.view.Store, w.view.Paused = er, nil, "spec.paused is true"
@@ -172,8 +172,8 @@ func TestUndoDeletesJobs(t *testing.T) {
 		t.Errorf("%+v", w.status())
 	}
 	c := w.view.Cluster
-	c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "uid", Members: w.status().Members, Restore: "er-1/undo"}
-	c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue}}
+	c.Status.Bootstrap = &v1beta1.Bootstrap{Token: "uid", Members: w.status().Members, Restore: "er-1/undo"}
+	c.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	w.view.Now = w.view.Now.Add(time.Hour)
 	if w.settles(); w.status().CompletedAt == nil || w.events[len(w.events)-1] != "Restored" {
 		t.Errorf("%+v, %v", w.status(), w.events)

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 )
 
@@ -68,27 +68,27 @@ const (
 )
 
 // failure says why the Job of a member has failed, and when there is another try; nil if it has not.
-func failure(v VolumesView, m string) (failed *v1alpha1.RestoreFailure, again time.Time) {
+func failure(v VolumesView, m string) (failed *v1beta1.RestoreFailure, again time.Time) {
 	job := v.Jobs[m]
 	said := job.Failed()
 	switch {
 	case !job.Exists || !job.Ended || job.Done() != nil || isFilled(v, m):
 		return nil, again
 	case said == nil && job.Unread != "":
-		return &v1alpha1.RestoreFailure{Member: m, Message: "what its job said cannot be read: " + job.Unread}, job.EndedAt.Add(patience.Unread)
+		return &v1beta1.RestoreFailure{Member: m, Message: "what its job said cannot be read: " + job.Unread}, job.EndedAt.Add(patience.Unread)
 	case said == nil:
-		failed = &v1alpha1.RestoreFailure{Member: m, Message: "its job ended without saying why: " + job.Trouble}
+		failed = &v1beta1.RestoreFailure{Member: m, Message: "its job ended without saying why: " + job.Trouble}
 		return failed, job.EndedAt.Add(patience.Pause(1))
 	case said.Final:
 		took := min(job.EndedAt.Sub(job.Begun), latest)
-		return &v1alpha1.RestoreFailure{Member: m, Message: said.Message, Final: true}, job.EndedAt.Add(min(max(late, tenfold*took), latest))
+		return &v1beta1.RestoreFailure{Member: m, Message: said.Message, Final: true}, job.EndedAt.Add(min(max(late, tenfold*took), latest))
 	default:
-		return &v1alpha1.RestoreFailure{Member: m, Message: said.Message}, job.EndedAt.Add(patience.Pause(1))
+		return &v1beta1.RestoreFailure{Member: m, Message: said.Message}, job.EndedAt.Add(patience.Pause(1))
 	}
 }
 
 // lasting is what is still true of a failure: not when the volume has the data, nor when another try gets on that may succeed.
-func lasting(v VolumesView, failed *v1alpha1.RestoreFailure) *v1alpha1.RestoreFailure {
+func lasting(v VolumesView, failed *v1beta1.RestoreFailure) *v1beta1.RestoreFailure {
 	if failed == nil || v.Cluster.Status.Restore == nil || isFilled(v, failed.Member) {
 		return nil
 	}
@@ -118,7 +118,7 @@ func createJobs(v VolumesView) VolumesStep {
 
 // awaitRetry reports why a Job has failed, first that of one which only a person can fix.
 func awaitRetry(v VolumesView) VolumesStep {
-	var shown *v1alpha1.RestoreFailure
+	var shown *v1beta1.RestoreFailure
 	var until time.Time
 	for _, m := range unfilled(v) {
 		failed, again := failure(v, m)

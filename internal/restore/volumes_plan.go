@@ -10,25 +10,27 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
 // VolumesView is one observation of a cluster that is restored: one that begins with a backup, or whose EtcdRestore has begun.
 type VolumesView struct {
-	Cluster   *v1alpha1.EtcdCluster
+	Cluster   *v1beta1.EtcdCluster
 	Paused    string                                  // what says that nothing is to be changed; empty if nothing does
 	Forbidden string                                  // what the spec asks for and is not allowed, and what to do; empty if all is
-	Backups   []v1alpha1.EtcdBackup                   // of the namespace; none once one was chosen
-	Store     *v1alpha1.EtcdBackupStore               // that the status names, or before that the spec; nil: there is none
+	Backups   []v1beta1.EtcdBackup                    // of the namespace; none once one was chosen
+	Store     *v1beta1.EtcdBackupStore                // that the status names, or before that the spec; nil: there is none
 	Claims    map[string]corev1.PersistentVolumeClaim // that have a name which a member could have, by name
 	Pods      []string                                // of members
 	Jobs      map[string]jobs.Observed                // by member
 	NoImage   string                                  // why the operator does not know its own image; empty if it does
+	Search    jobs.Observed                           // the Job that looks for the target in the log
+	Logged    *v1beta1.EtcdCluster                    // that LoggedBy names; nil: there is none
 	NoSecret  string                                  // the Secret with identities that does not exist; empty if it does, or none is needed
 	ClusterID string                                  // that the first members will form, in hexadecimal; empty until they are chosen
-	Request   *v1alpha1.EtcdRestore                   // of the name that a restore in place was asked for by; nil: there is none
+	Request   *v1beta1.EtcdRestore                    // of the name that a restore in place was asked for by; nil: there is none
 	Now       time.Time
 }
 
@@ -44,7 +46,10 @@ var volumesPolicy = rules.List[VolumesView, VolumesStep]{rules.Under("rules of t
 	volumesRule("leave others alone", leaveOthers, "does nothing where no restore is wanted, or the cluster has begun without one"),
 	volumesRule("cancel", cancelDeleted, "drops what a deleted EtcdRestore has begun, unless all volumes have the data"),
 	volumesRule("pause", pause, "changes nothing while the cluster is paused, or asks for what is not allowed"),
+	volumesRule("find the target", findBootstrapTarget,
+		"has a Job look through the log for the moment that is meant, and waits for its answer"),
 	volumesRule("choose the backup", resolve, "finds the backup that is meant, and fixes it with the names of the first members"),
+	volumesRule("drop the search", dropBootstrapSearch, "deletes the Job that has found the target, once that is fixed"),
 	volumesRule("leave pods alone", leavePods, "restores nothing where members run: a Job would mount what they have mounted"),
 	volumesRule("leave volumes alone", leaveVolumes, "writes to no volume that may hold data and was not made for this restore"),
 	volumesRule("wait for volumes to go", awaitVolumes, "waits while a volume that was deleted still has its name"),
@@ -85,18 +90,18 @@ func leaveOthers(v VolumesView) VolumesStep {
 }
 
 // clusterHasBegun says whether the cluster has members, or is about to.
-func clusterHasBegun(c *v1alpha1.EtcdCluster) bool {
+func clusterHasBegun(c *v1beta1.EtcdCluster) bool {
 	return c.Status.Bootstrap != nil || c.Status.ClusterID != ""
 }
 
 // IsWanted says whether the cluster begins with a backup.
-func IsWanted(c *v1alpha1.EtcdCluster) bool {
+func IsWanted(c *v1beta1.EtcdCluster) bool {
 	return c.Spec.Bootstrap != nil && c.Spec.Bootstrap.Restore != nil
 }
 
 // status is the one that is there with another progress or problem.
-func status(v VolumesView, progress, problem string) v1alpha1.RestoreStatus {
-	var s v1alpha1.RestoreStatus
+func status(v VolumesView, progress, problem string) v1beta1.RestoreStatus {
+	var s v1beta1.RestoreStatus
 	if v.Cluster.Status.Restore != nil {
 		s = *v.Cluster.Status.Restore.DeepCopy()
 	}
@@ -105,7 +110,7 @@ func status(v VolumesView, progress, problem string) v1alpha1.RestoreStatus {
 }
 
 // Refused is the status with a problem that only a person can end.
-func Refused(v VolumesView, problem string) v1alpha1.RestoreStatus { return status(v, "", problem) }
+func Refused(v VolumesView, problem string) v1beta1.RestoreStatus { return status(v, "", problem) }
 
 func refuse(v VolumesView, problem string) VolumesStep {
 	return VolumesWait{Status: Refused(v, problem)}
@@ -144,13 +149,21 @@ func resolve(v VolumesView) VolumesStep {
 	if s := v.Cluster.Status.Restore; s != nil && s.Path != "" {
 		return nil
 	}
-	b, problem := Choose(bootstrapRequest(v.Cluster), v.Backups, v.Store)
+	want := bootstrapRequest(v.Cluster)
+	what, problem := source{}, ""
+	if want.Target != nil {
+		what, problem = foundIn(want, v.Backups, v.Search)
+	} else if b, why := Choose(want, v.Backups, v.Store); why != "" {
+		problem = why
+	} else {
+		what = alone(b)
+	}
 	if problem != "" {
 		return refuse(v, "bootstrap.restore: "+problem)
 	}
-	s := newPlan(bootstrapRequest(v.Cluster), b, startPoint{Serial: int(v.Cluster.Status.NextSerial), Now: v.Now})
+	s := newPlan(want, what, startPoint{Serial: int(v.Cluster.Status.NextSerial), Now: v.Now})
 	return VolumesRecord{
-		Status: s, What: fmt.Sprintf("begin with backup %s of revision %d", b.Name, b.Status.Revision), Event: "RestorePlanned",
+		Status: s, What: "begin with " + words(s.Backup, s.Revision, s.Log), Event: "RestorePlanned",
 	}
 }
 
@@ -168,7 +181,7 @@ func needParts(v VolumesView) VolumesStep {
 	switch {
 	case v.NoImage != "":
 		return refuse(v, v.NoImage)
-	case v.Store == nil:
+	case v.Store == nil && v.Cluster.Status.Restore.VolumeSnapshot == nil:
 		return refuse(v, fmt.Sprintf("EtcdBackupStore %s does not exist any more: create it again", name))
 	case v.NoSecret != "":
 		field := "bootstrap.restore.decryption"
@@ -176,7 +189,7 @@ func needParts(v VolumesView) VolumesStep {
 			field = "spec.decryption of EtcdRestore " + by
 		}
 		return refuse(v, fmt.Sprintf("Secret %s, which %s names, does not exist: create it with the age identities in its key %s",
-			v.NoSecret, field, v1alpha1.KeyIdentities))
+			v.NoSecret, field, v1beta1.KeyIdentities))
 	}
 	return nil
 }
@@ -247,11 +260,11 @@ func finish(v VolumesView) VolumesStep {
 	return VolumesRecord{Status: completed, What: served(*s), Event: "Restored"}
 }
 
-func served(s v1alpha1.RestoreStatus) string {
+func served(s v1beta1.RestoreStatus) string {
 	if s.Undo {
 		return "the cluster serves what it had before backup " + s.Backup + " was restored"
 	}
-	what := fmt.Sprintf("the cluster serves backup %s of revision %d", s.Backup, s.Revision)
+	what := "the cluster serves " + words(s.Backup, s.Revision, s.Log)
 	if s.Keys != nil {
 		what += fmt.Sprintf(" with %d keys", *s.Keys)
 	}
@@ -261,6 +274,6 @@ func served(s v1alpha1.RestoreStatus) string {
 	return what
 }
 
-func isAvailable(c *v1alpha1.EtcdCluster) bool {
-	return meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable)
+func isAvailable(c *v1beta1.EtcdCluster) bool {
+	return meta.IsStatusConditionTrue(c.Status.Conditions, v1beta1.ConditionAvailable)
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -22,7 +22,8 @@ import (
 // members that begins with the backup first. "new in-place" begins one in which members a-0, a-1 and a-2 run, and EtcdRestore er restores
 // that backup. The other commands say what happens: "cluster" to the cluster, "request" to the EtcdRestore, "backup" to the backup,
 // "operator" to what the Jobs need besides the store, "store" to the store, "volume" to volumes and "job" to Jobs of members, which are
-// named first; "after" is how much time goes by. Each prints what the plan does until it waits.
+// named first; "search" to the Job that looks for the target in the log; "after" is how much time goes
+// by. Each prints what the plan does until it waits.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestVolumesStories(t *testing.T) {
@@ -30,7 +31,7 @@ func TestVolumesStories(t *testing.T) {
 		var w *volumesWorld
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "new" {
-				if w = newVolumesWorld(t, v1alpha1.Restore{Backup: "first"}); d.HasArg("in-place") {
+				if w = newVolumesWorld(t, v1beta1.Restore{Backup: "first"}); d.HasArg("in-place") {
 					w = newInPlace(t)
 				}
 			}
@@ -51,6 +52,8 @@ func (w *volumesWorld) happens(d *datadriven.TestData) {
 			case "in-place":
 			case "without-backup":
 				w.view.Backups = nil
+			case "revision", "time", "deleted-key":
+				w.view.Cluster.Spec.Bootstrap.Restore.Target = targetIs(arg.Key, value)
 			default:
 				w.cluster(arg.Key, value)
 			}
@@ -68,6 +71,8 @@ func (w *volumesWorld) happens(d *datadriven.TestData) {
 			if i > 0 {
 				w.job(d.CmdArgs[0].Key, arg.Key, value)
 			}
+		case "search":
+			w.view.Search = searchEnds(w.T, w.view.Search, w.view.Now, arg.Key, value)
 		case "after":
 			passes, err := time.ParseDuration(arg.Key)
 			if err != nil {
@@ -100,13 +105,13 @@ func (w *volumesWorld) cluster(key, value string) {
 	case "pods":
 		w.view.Pods = strings.Split(value, ", ")
 	case "begins": // with its volumes: they are adopted, or those of the old members are set aside
-		c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "uid"}
+		c.Status.Bootstrap = &v1beta1.Bootstrap{Token: "uid"}
 		if s := c.Status.Restore; s != nil {
 			c.Status.Bootstrap.Members, c.Status.Bootstrap.Restore = s.Members, s.ID()
 		}
 	case "serves":
 		c.Status.ClusterID = "c1"
-		c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue}}
+		c.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	default:
 		w.Fatalf("unknown word %q of a cluster", key)
 	}
@@ -127,11 +132,11 @@ func (w *volumesWorld) request(word string) {
 func (w *volumesWorld) part(command, key, value string) {
 	switch command + " " + key {
 	case "backup made":
-		w.view.Backups = []v1alpha1.EtcdBackup{newBackup("first", 100, start.Add(-time.Hour))}
+		w.view.Backups = []v1beta1.EtcdBackup{newBackup("first", 100, start.Add(-time.Hour))}
 	case "store gone":
 		w.view.Store = nil
 	case "store created":
-		w.view.Store = &v1alpha1.EtcdBackupStore{}
+		w.view.Store = &v1beta1.EtcdBackupStore{}
 	case "operator without-image":
 		w.view.NoImage = "the operator does not know its image: start it with --task-image"
 	case "operator with-image":
@@ -157,7 +162,7 @@ func (w *volumesWorld) volume(member, word string) {
 		claim = corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: member}}
 	case "of-deleted-cluster": // and Kubernetes is about to delete it
 		claim = corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: member, OwnerReferences: []metav1.OwnerReference{
-			specs.Owner(&v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "earlier"}}),
+			specs.Owner(&v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "earlier"}}),
 		}}}
 	default:
 		w.Fatalf("unknown word %q of a volume (%t)", word, there)
@@ -218,6 +223,9 @@ func (w *volumesWorld) tells() string {
 			if s.Event == "RestorePlanned" {
 				fmt.Fprintf(&out, "  members %v begin with etcd %s at revision %d\n", s.Status.Members, s.Status.Version,
 					s.Status.Revision+s.Status.Bump)
+				if target := restore.TargetOf(&s.Status); target != nil {
+					fmt.Fprintf(&out, "  each replays lineage %s up to revision %d\n", target.Lineage, target.Revision)
+				}
 			}
 		case restore.VolumesWait:
 			if f := s.Status.Failure; f != nil {
@@ -229,7 +237,9 @@ func (w *volumesWorld) tells() string {
 			return out.String()
 		case restore.VolumesDone:
 			return out.String()
-		case restore.CreateVolumes, restore.CreateJobs, restore.MarkVolume, restore.DeleteJob:
+		case restore.FindTarget:
+			fmt.Fprintf(&out, "  it looks for %s\n", lookedFor(s))
+		case restore.DropSearch, restore.CreateVolumes, restore.CreateJobs, restore.MarkVolume, restore.DeleteJob:
 		}
 	}
 	return out.String() + "never settles\n"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // VolumesStep is the one next thing to do for the volumes. The set is closed.
@@ -19,7 +19,7 @@ type VolumesStep interface {
 type (
 	// VolumesRecord writes status.restore.
 	VolumesRecord struct {
-		Status v1alpha1.RestoreStatus
+		Status v1beta1.RestoreStatus
 		What   string
 		Event  string // its reason; empty: none
 	}
@@ -33,7 +33,7 @@ type (
 	DeleteJob struct{ Member, UID, Because string }
 	// VolumesWait changes nothing but what the status says.
 	VolumesWait struct {
-		Status v1alpha1.RestoreStatus
+		Status v1beta1.RestoreStatus
 		Until  time.Time // zero: a watch reports it
 	}
 	// VolumesDone means that there is nothing to restore, or no longer.

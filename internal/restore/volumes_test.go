@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
@@ -18,7 +18,7 @@ import (
 // TestAClusterBeginsWithABackup: volumes first, then Jobs for all members at once, then a mark on each volume: the
 // cluster adopts them then.
 func TestAClusterBeginsWithABackup(t *testing.T) {
-	w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
+	w := newVolumesWorld(t, v1beta1.Restore{Backup: "first"})
 	w.settles()
 	if len(w.view.Claims) != 3 || w.jobs != 3 || w.status().Revision != 100 || w.status().Version != "3.6.16" {
 		t.Fatalf("%d volumes, %d jobs, %+v", len(w.view.Claims), w.jobs, w.status())
@@ -27,7 +27,7 @@ func TestAClusterBeginsWithABackup(t *testing.T) {
 		t.Errorf("it begins at revision %d, want the time in microseconds", begins)
 	}
 	for _, claim := range w.view.Claims {
-		if claim.Annotations[v1alpha1.AnnotationUnused] != "" {
+		if claim.Annotations[v1beta1.AnnotationUnused] != "" {
 			t.Error("a volume that is about to have data says that it has none")
 		}
 		if owner := metav1.GetControllerOf(&claim); owner == nil || owner.UID != "uid" {
@@ -39,11 +39,11 @@ func TestAClusterBeginsWithABackup(t *testing.T) {
 	if w.status().RestoredAt == nil || len(w.view.Jobs) > 0 {
 		t.Fatalf("it is not restored, or jobs are left: %+v", w.status())
 	}
-	w.view.Cluster.Status.Bootstrap, w.view.Cluster.Status.ClusterID = &v1alpha1.Bootstrap{}, "c1"
+	w.view.Cluster.Status.Bootstrap, w.view.Cluster.Status.ClusterID = &v1beta1.Bootstrap{}, "c1"
 	if w.settles(); w.status().CompletedAt != nil {
 		t.Error("it counts as served before anybody was")
 	}
-	w.view.Cluster.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue}}
+	w.view.Cluster.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	w.settles()
 	if w.status().CompletedAt == nil {
 		t.Error("the status does not say that the data is served")
@@ -58,7 +58,7 @@ func TestAClusterBeginsWithABackup(t *testing.T) {
 func TestCrashAtEachStep(t *testing.T) {
 	middles := 0
 	for crash := range 20 {
-		w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
+		w := newVolumesWorld(t, v1beta1.Restore{Backup: "first"})
 		for i := range 60 {
 			step, _ := restore.NextOfVolumes(w.view)
 			if i != crash {
@@ -82,7 +82,7 @@ func TestAJobThatFailsForGood(t *testing.T) {
 	for took, pause := range map[time.Duration]time.Duration{
 		time.Second: 2 * time.Minute, time.Minute: 10 * time.Minute, time.Hour: time.Hour,
 	} {
-		w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
+		w := newVolumesWorld(t, v1beta1.Restore{Backup: "first"})
 		w.settles()
 		w.view.Now = start.Add(took)
 		w.end("a-0", failed("connection refused", false))
@@ -112,7 +112,7 @@ func TestAJobThatFailsForGood(t *testing.T) {
 
 // TestAJobThatSaysNothing is run again: what it has done, the next one finds done.
 func TestAJobThatSaysNothing(t *testing.T) {
-	w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
+	w := newVolumesWorld(t, v1beta1.Restore{Backup: "first"})
 	w.settles()
 	w.succeed()
 	w.end("a-0", jobspec.Line{})
@@ -134,13 +134,13 @@ func TestAJobThatSaysNothing(t *testing.T) {
 func TestVolumesOfAnEarlierCluster(t *testing.T) {
 	for name, change := range map[string]func(*corev1.PersistentVolumeClaim){
 		"a-7": func(c *corev1.PersistentVolumeClaim) { c.Annotations = nil },
-		"a-0": func(c *corev1.PersistentVolumeClaim) { c.Annotations[v1alpha1.AnnotationToken] = "another" },
-		"a-1": func(c *corev1.PersistentVolumeClaim) { c.Annotations[v1alpha1.AnnotationClusterID] = "c0" },
-		"a-2": func(c *corev1.PersistentVolumeClaim) { c.Labels[v1alpha1.LabelQuarantined] = "true" },
+		"a-0": func(c *corev1.PersistentVolumeClaim) { c.Annotations[v1beta1.AnnotationToken] = "another" },
+		"a-1": func(c *corev1.PersistentVolumeClaim) { c.Annotations[v1beta1.AnnotationClusterID] = "c0" },
+		"a-2": func(c *corev1.PersistentVolumeClaim) { c.Labels[v1beta1.LabelQuarantined] = "true" },
 		"a-3": func(*corev1.PersistentVolumeClaim) {},
 	} {
-		w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
-		w.view.Cluster.Status.Restore = &v1alpha1.RestoreStatus{Path: "p", Members: []string{"a-0", "a-1", "a-2"}}
+		w := newVolumesWorld(t, v1beta1.Restore{Backup: "first"})
+		w.view.Cluster.Status.Restore = &v1beta1.RestoreStatus{Path: "p", Members: []string{"a-0", "a-1", "a-2"}}
 		claim := restore.NewVolume(w.view.Cluster, name)
 		claim.OwnerReferences = nil
 		change(claim)
@@ -154,14 +154,14 @@ func TestVolumesOfAnEarlierCluster(t *testing.T) {
 
 // TestVolumesThatGo are waited for: no person has to do anything.
 func TestVolumesThatGo(t *testing.T) {
-	earlier := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "earlier"}}
+	earlier := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "earlier"}}
 	for what, change := range map[string]func(*corev1.PersistentVolumeClaim){
 		"deleted": func(c *corev1.PersistentVolumeClaim) { c.DeletionTimestamp = &metav1.Time{Time: start} },
 		"of an EtcdCluster that is gone": func(c *corev1.PersistentVolumeClaim) {
 			c.OwnerReferences = []metav1.OwnerReference{specs.Owner(earlier)}
 		},
 	} {
-		w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
+		w := newVolumesWorld(t, v1beta1.Restore{Backup: "first"})
 		claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a-0"}}
 		change(&claim)
 		w.view.Claims["a-0"] = claim
@@ -169,7 +169,7 @@ func TestVolumesThatGo(t *testing.T) {
 			t.Errorf("%s: %+v", what, w.status())
 		}
 	}
-	w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
+	w := newVolumesWorld(t, v1beta1.Restore{Backup: "first"})
 	w.settles()
 	ours := w.view.Claims["a-1"]
 	ours.DeletionTimestamp = &metav1.Time{Time: start}
@@ -188,7 +188,7 @@ func TestAVolumeThatIsLost(t *testing.T) {
 		"after it":            func(w *volumesWorld) { w.succeed() },
 		"when all are filled": func(w *volumesWorld) { w.succeed(); w.settles() },
 	} {
-		w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
+		w := newVolumesWorld(t, v1beta1.Restore{Backup: "first"})
 		w.settles()
 		when(w)
 		w.loseVolume("a-1")
@@ -206,7 +206,7 @@ func TestAVolumeThatIsLost(t *testing.T) {
 
 // TestAVolumeThatIsReplaced by another one of its name between two looks: what its Job has said is not about that one.
 func TestAVolumeThatIsReplaced(t *testing.T) {
-	w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
+	w := newVolumesWorld(t, v1beta1.Restore{Backup: "first"})
 	w.settles()
 	w.succeed()
 	other := restore.NewVolume(w.view.Cluster, "a-1")
@@ -220,11 +220,11 @@ func TestAVolumeThatIsReplaced(t *testing.T) {
 // TestVersions: members start with the minor version that wrote the data; the wanted version follows as in any upgrade.
 func TestVersions(t *testing.T) {
 	for wanted, starts := range map[string][2]string{"3.7.3": {"3.6.16", ""}, "3.6.12": {"3.6.12", "mirror.example/etcd"}} {
-		w := newVolumesWorld(t, v1alpha1.Restore{Backup: "first"})
+		w := newVolumesWorld(t, v1beta1.Restore{Backup: "first"})
 		w.view.Cluster.Spec.Version, w.view.Cluster.Spec.Image = wanted, "mirror.example/etcd"
 		w.settles()
 		for _, claim := range w.view.Claims {
-			says := [2]string{claim.Annotations[v1alpha1.AnnotationVersion], claim.Annotations[v1alpha1.AnnotationChosenImage]}
+			says := [2]string{claim.Annotations[v1beta1.AnnotationVersion], claim.Annotations[v1beta1.AnnotationChosenImage]}
 			if w.status().Version != starts[0] || says != starts {
 				t.Errorf("members start with %s, and the volume says %v, want %v", w.status().Version, says, starts)
 			}

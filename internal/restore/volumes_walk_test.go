@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
@@ -27,7 +27,7 @@ func TestWalk(t *testing.T) {
 		seeds = 500
 	}
 	for seed := range uint64(seeds) { //nolint:gosec // a small number
-		w := &walk{volumesWorld: newVolumesWorld(t, v1alpha1.Restore{Backup: "first"}), random: rand.New(rand.NewPCG(seed, 1)), seed: seed}
+		w := &walk{volumesWorld: newVolumesWorld(t, v1beta1.Restore{Backup: "first"}), random: rand.New(rand.NewPCG(seed, 1)), seed: seed}
 		w.old = w.view.Cluster.DeepCopy()
 		for range 10 + w.random.IntN(120) {
 			w.turn()
@@ -50,9 +50,9 @@ type walk struct {
 	*volumesWorld
 	random *rand.Rand
 	seed   uint64
-	old    *v1alpha1.EtcdCluster // what a cache that is behind shows
-	wrote  int                   // writes of the status
-	oldAt  int                   // as of which write the cache is
+	old    *v1beta1.EtcdCluster // what a cache that is behind shows
+	wrote  int                  // writes of the status
+	oldAt  int                  // as of which write the cache is
 	lost   int
 	// middles is how often the operator died in the middle of a step.
 	middles int
@@ -188,7 +188,7 @@ func (w *walk) calm() {
 }
 
 // equal says whether two statuses say the same of the restore.
-func equal(a, b v1alpha1.EtcdClusterStatus) bool {
+func equal(a, b v1beta1.EtcdClusterStatus) bool {
 	x, y := a.Restore, b.Restore
 	if x == nil || y == nil {
 		return x == y

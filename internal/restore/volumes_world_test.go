@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
@@ -31,25 +31,25 @@ type volumesWorld struct {
 	events []string
 }
 
-func newVolumesWorld(t *testing.T, want v1alpha1.Restore) *volumesWorld {
+func newVolumesWorld(t *testing.T, want v1beta1.Restore) *volumesWorld {
 	t.Helper()
 	return &volumesWorld{T: t, data: map[string]bool{}, view: restore.VolumesView{
 		Now: start, ClusterID: "c1", Claims: map[string]corev1.PersistentVolumeClaim{}, Jobs: map[string]jobs.Observed{},
-		Store: &v1alpha1.EtcdBackupStore{}, Backups: []v1alpha1.EtcdBackup{newBackup("first", 100, start.Add(-time.Hour))},
-		Cluster: &v1alpha1.EtcdCluster{
+		Store: &v1beta1.EtcdBackupStore{}, Backups: []v1beta1.EtcdBackup{newBackup("first", 100, start.Add(-time.Hour))},
+		Cluster: &v1beta1.EtcdCluster{
 			ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "uid"},
-			Spec: v1alpha1.EtcdClusterSpec{
-				Size: ptr.To[int32](3), Version: "3.6.16", Bootstrap: &v1alpha1.BootstrapSpec{Restore: &want},
+			Spec: v1beta1.EtcdClusterSpec{
+				Size: ptr.To[int32](3), Version: "3.6.16", Bootstrap: &v1beta1.BootstrapSpec{Restore: &want},
 			},
 		},
 	}}
 }
 
-func newBackup(name string, revision int64, began time.Time) v1alpha1.EtcdBackup {
-	return v1alpha1.EtcdBackup{
+func newBackup(name string, revision int64, began time.Time) v1beta1.EtcdBackup {
+	return v1beta1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
-		Status: v1alpha1.EtcdBackupStatus{
-			Conditions: []metav1.Condition{{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue}},
+		Status: v1beta1.EtcdBackupStatus{
+			Conditions: []metav1.Condition{{Type: v1beta1.ConditionComplete, Status: metav1.ConditionTrue}},
 			Store:      "offsite", Path: "v1/default/a/" + name, Revision: revision, StartedAt: &metav1.Time{Time: began},
 			EtcdVersion: "3.6.10", DatabaseSize: resource.NewQuantity(1<<20, resource.BinarySI), ManifestSHA256: "sum-" + name,
 		},
@@ -61,9 +61,9 @@ func (w *volumesWorld) uid(of string) types.UID {
 	return types.UID(fmt.Sprintf("%s-%d", of, w.uids))
 }
 
-func (w *volumesWorld) status() v1alpha1.RestoreStatus {
+func (w *volumesWorld) status() v1beta1.RestoreStatus {
 	if w.view.Cluster.Status.Restore == nil {
-		return v1alpha1.RestoreStatus{}
+		return v1beta1.RestoreStatus{}
 	}
 	return *w.view.Cluster.Status.Restore
 }
@@ -93,7 +93,7 @@ func (w *volumesWorld) obey(step restore.VolumesStep) {
 			w.Fatalf("the volume of %s is marked, and has no data", s.Member)
 		}
 		claim.Annotations = maps.Clone(claim.Annotations)
-		claim.Annotations[v1alpha1.AnnotationClusterID] = s.ClusterID
+		claim.Annotations[v1beta1.AnnotationClusterID] = s.ClusterID
 		w.view.Claims[s.Member] = claim
 	case restore.DeleteJob:
 		if job := w.view.Jobs[s.Member]; job.Exists && job.UID == s.UID {
@@ -102,6 +102,10 @@ func (w *volumesWorld) obey(step restore.VolumesStep) {
 			}
 			delete(w.view.Jobs, s.Member)
 		}
+	case restore.FindTarget:
+		w.view.Search = searchBegins(s)
+	case restore.DropSearch:
+		w.view.Search = jobs.Observed{}
 	case restore.VolumesWait:
 		c.Status.Restore = &s.Status
 	case restore.VolumesDone:
@@ -132,9 +136,9 @@ func (w *volumesWorld) createJob(member string) {
 		w.Fatalf("a second job of %s", member)
 	case !there:
 		w.Fatalf("a job of %s, which has no volume", member)
-	case claim.Annotations[v1alpha1.AnnotationClusterID] != "":
+	case claim.Annotations[v1beta1.AnnotationClusterID] != "":
 		w.Fatalf("the volume of %s has the data, and is filled again", member)
-	case claim.Annotations[v1alpha1.AnnotationToken] != "uid":
+	case claim.Annotations[v1beta1.AnnotationToken] != "uid":
 		w.Fatalf("the volume of %s is foreign, and is filled", member)
 	case !w.view.Cluster.IsRestoring() && (w.view.Cluster.Status.Bootstrap != nil || len(w.view.Pods) > 0):
 		w.Fatalf("a job of %s beside members", member)

@@ -10,14 +10,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // Of are those of the cluster's Secrets with these names that exist, by their names. One that is not marked as the cluster's is
 // not ours, and counts as missing (see specs.IsMarked). The error is that of the first read that failed.
-func Of(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster, names ...string) (map[string]*corev1.Secret, error) {
+func Of(ctx context.Context, from client.Reader, c *v1beta1.EtcdCluster, names ...string) (map[string]*corev1.Secret, error) {
 	found := map[string]*corev1.Secret{}
 	for _, name := range names {
 		secret := &corev1.Secret{}
@@ -33,7 +33,7 @@ func Of(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster, names 
 }
 
 // Held is what those of them hold that say which certificates members trust.
-func Held(ctx context.Context, from client.Reader, c *v1alpha1.EtcdCluster, names ...string) (certs.KeyMaterial, error) {
+func Held(ctx context.Context, from client.Reader, c *v1beta1.EtcdCluster, names ...string) (certs.KeyMaterial, error) {
 	found, err := Of(ctx, from, c, names...)
 	return certs.Read(c, func(name string) *corev1.Secret { return found[name] }), err
 }

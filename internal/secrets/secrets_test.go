@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/secrets"
 )
@@ -24,13 +24,13 @@ var errAway = errors.New("the API server is away")
 // TestOf: a Secret is the cluster's by its owner or by what made it; one of the same name that says neither counts as missing, and so
 // does one in another namespace. What cannot be read is an error.
 func TestOf(t *testing.T) {
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "u1"}}
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", UID: "u1"}}
 	secret := func(namespace, name string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	}
 	owned, labelled := secret("ns", "owned"), secret("ns", "labelled")
 	owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "EtcdCluster", Name: "a", UID: "u1", Controller: ptr.To(true)}}
-	labelled.Labels = map[string]string{specs.ManagedByLabel: v1alpha1.FieldOwner}
+	labelled.Labels = map[string]string{specs.ManagedByLabel: v1beta1.FieldOwner}
 	api := fake.NewClientBuilder().
 		WithObjects(owned, labelled, secret("ns", "anybodys"), secret("other", "elsewhere"), secret("ns", "unasked")).
 		WithInterceptorFuncs(interceptor.Funcs{

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
@@ -54,7 +54,7 @@ func sayNotRoot(v View) *Decision {
 		return nil
 	}
 	because := v.Held.Operator(v.Cluster, v.Now).ShutOut(v.Cluster)
-	return do().retry().saying(metav1.ConditionTrue, v1alpha1.ReasonOperatorNotRoot, "%s", because)
+	return do().retry().saying(metav1.ConditionTrue, v1beta1.ReasonOperatorNotRoot, "%s", because)
 }
 
 func waitToSwitch(v View) *Decision {
@@ -71,7 +71,7 @@ func waitToSwitch(v View) *Decision {
 func (v View) isManaged() bool { return v.Cluster.Status.Auth != nil && v.Cluster.Status.Auth.Managed }
 
 func (d *Decision) changing(format string, arguments ...any) *Decision {
-	return d.saying(metav1.ConditionUnknown, v1alpha1.ReasonAuthChanging, format, arguments...)
+	return d.saying(metav1.ConditionUnknown, v1beta1.ReasonAuthChanging, format, arguments...)
 }
 
 // willEnable says whether authentication is about to be enabled.
@@ -101,15 +101,15 @@ func prepareRoot(v View) *Decision {
 	if !v.isManaged() {
 		all = append(all, RecordManaged{})
 	}
-	roles, there := v.Etcd.Users[v1alpha1.RootUser]
+	roles, there := v.Etcd.Users[v1beta1.RootUser]
 	if !there {
-		all = append(all, AddUser{User: v1alpha1.RootUser})
+		all = append(all, AddUser{User: v1beta1.RootUser})
 	}
-	if _, there := v.Etcd.Roles[v1alpha1.RootUser]; !there {
-		all = append(all, AddRole{v1alpha1.RootUser})
+	if _, there := v.Etcd.Roles[v1beta1.RootUser]; !there {
+		all = append(all, AddRole{v1beta1.RootUser})
 	}
-	if !slices.Contains(roles, v1alpha1.RootUser) {
-		all = append(all, GrantRole{v1alpha1.RootUser, v1alpha1.RootUser})
+	if !slices.Contains(roles, v1beta1.RootUser) {
+		all = append(all, GrantRole{v1beta1.RootUser, v1beta1.RootUser})
 	}
 	switch {
 	case len(all) == 0:
@@ -150,7 +150,7 @@ func enable(v View) *Decision {
 }
 
 func (d *Decision) enabled() *Decision {
-	return d.saying(metav1.ConditionTrue, v1alpha1.ReasonAuthAsSpecified, "only users of etcd read and write keys")
+	return d.saying(metav1.ConditionTrue, v1beta1.ReasonAuthAsSpecified, "only users of etcd read and write keys")
 }
 
 func disable(v View) *Decision {
@@ -165,18 +165,18 @@ func disable(v View) *Decision {
 }
 
 func (d *Decision) disabled() *Decision {
-	return d.saying(metav1.ConditionFalse, v1alpha1.ReasonAuthAsSpecified, "everybody with a certificate reads and writes all keys")
+	return d.saying(metav1.ConditionFalse, v1beta1.ReasonAuthAsSpecified, "everybody with a certificate reads and writes all keys")
 }
 
 func leaveToOthers(v View) *Decision {
 	if !v.Etcd.Enabled {
 		return nil
 	}
-	return do().saying(metav1.ConditionTrue, v1alpha1.ReasonAuthEnabledByHand, enabledByHand)
+	return do().saying(metav1.ConditionTrue, v1beta1.ReasonAuthEnabledByHand, enabledByHand)
 }
 
 func sayDisabled(v View) *Decision {
-	if meta.FindStatusCondition(v.Cluster.Status.Conditions, v1alpha1.ConditionAuthEnabled) == nil {
+	if meta.FindStatusCondition(v.Cluster.Status.Conditions, v1beta1.ConditionAuthEnabled) == nil {
 		return nil
 	}
 	return do().disabled()

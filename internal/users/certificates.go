@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
@@ -39,23 +39,23 @@ func (o object) uncertified(d *Decision, defect, because string) *Decision {
 			"user %s of etcd has the roles that the spec says, and Secret %s has no certificate that serves: %s", o.name, u.Secret(),
 			fmt.Sprintf(format, arguments...))
 	}
-	byCertManager, missing := o.Cluster.Spec.TLS.IssuerRef != nil, defect == v1alpha1.ReasonSecretMissing
+	byCertManager, missing := o.Cluster.Spec.TLS.IssuerRef != nil, defect == v1beta1.ReasonSecretMissing
 	switch {
 	case byCertManager && o.NoCertManager != "":
-		return refuse(v1alpha1.ReasonCertManagerMissing, "%s, which spec.tls.issuerRef of EtcdCluster %s needs", o.NoCertManager, o.Cluster.Name)
+		return refuse(v1beta1.ReasonCertManagerMissing, "%s, which spec.tls.issuerRef of EtcdCluster %s needs", o.NoCertManager, o.Cluster.Name)
 	case byCertManager && missing && certificate == nil:
 		return d.retry() // it is requested just now
 	case byCertManager && missing:
-		return refuse(v1alpha1.ReasonNotIssued, "cert-manager has not issued Certificate %s: %s", u.IssuedSecret(), specs.NotIssued(certificate))
+		return refuse(v1beta1.ReasonNotIssued, "cert-manager has not issued Certificate %s: %s", u.IssuedSecret(), specs.NotIssued(certificate))
 	case !missing:
 		return refuse(defect, "that of Secret %s: %s", u.IssuedSecret(), because)
 	case u.HasPassword():
-		return d.saying(metav1.ConditionTrue, v1alpha1.ReasonSynced,
+		return d.saying(metav1.ConditionTrue, v1beta1.ReasonSynced,
 			"user %s of etcd has the roles that the spec says; applications connect with the password and ca.crt in Secret %s, and a "+
 				"certificate that you bring, without a common name or with one that belongs to no etcd user: the authority of EtcdCluster %s is "+
 				"external, and the operator cannot issue by it", o.name, u.Secret(), o.Cluster.Name)
 	default:
-		return refuse(v1alpha1.ReasonNoAuthority, "the authority of EtcdCluster %s is external, and the operator cannot issue by it; "+
+		return refuse(v1beta1.ReasonNoAuthority, "the authority of EtcdCluster %s is external, and the operator cannot issue by it; "+
 			"have one issued with common name %s for client auth, and put its tls.crt and tls.key into Secret %s",
 			o.Cluster.Name, o.name, u.IssuedSecret())
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // object is the view of one EtcdUser or EtcdRole.
@@ -21,8 +21,8 @@ type object struct {
 	isSynced         bool   // it was found to be as its spec says now
 	inEtcd           bool   // etcd has it
 
-	role *v1alpha1.EtcdRole // nil: it is a user
-	user *v1alpha1.EtcdUser // nil: it is a role
+	role *v1beta1.EtcdRole // nil: it is a user
+	user *v1beta1.EtcdUser // nil: it is a role
 
 	roles       []string // of etcd that the user is to have, sorted
 	missing     []string // which EtcdRoles of its spec do not count, and why
@@ -65,7 +65,7 @@ func nameOf(owner metav1.Object) string {
 	return owner.GetName()
 }
 
-func (all owners) role(v View, r *v1alpha1.EtcdRole) object {
+func (all owners) role(v View, r *v1beta1.EtcdRole) object {
 	o := object{
 		View: v, Object: r, role: r, kind: "EtcdRole", what: "role", name: r.Role(), cluster: r.Spec.Cluster,
 		owner: nameOf(all.roles[r.Role()]), isSynced: isSynced(r.Status.Conditions, r.Generation),
@@ -76,7 +76,7 @@ func (all owners) role(v View, r *v1alpha1.EtcdRole) object {
 	return o
 }
 
-func (all owners) user(v View, u *v1alpha1.EtcdUser) object {
+func (all owners) user(v View, u *v1beta1.EtcdUser) object {
 	o := object{
 		View: v, Object: u, user: u, kind: "EtcdUser", what: "user", name: u.User(), cluster: u.Spec.Cluster,
 		owner: nameOf(all.users[u.User()]), isSynced: isSynced(u.Status.Conditions, u.Generation),
@@ -98,7 +98,7 @@ func (all owners) user(v View, u *v1alpha1.EtcdUser) object {
 }
 
 func isSynced(conditions []metav1.Condition, generation int64) bool {
-	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	ready := meta.FindStatusCondition(conditions, v1beta1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == generation
 }
 
@@ -108,5 +108,5 @@ func firstLine(text string) string {
 }
 
 func (o object) hasFinalizer() bool {
-	return slices.Contains(o.GetFinalizers(), v1alpha1.FinalizerAccess)
+	return slices.Contains(o.GetFinalizers(), v1beta1.FinalizerAccess)
 }

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -68,7 +68,7 @@ var start = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "u1"}}
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "ns", UID: "u1"}}
 	w := &world{
 		t: t, state: &users.State{
 			Auth: etcd.Auth{Revision: 1}, Users: map[string][]string{}, Roles: map[string][]etcd.Permission{},
@@ -107,10 +107,10 @@ func (w *world) tell(words []string) {
 		w.cluster(value)
 	case "role":
 		role := w.role(value, rest)
-		w.v.Roles = append(slices.DeleteFunc(w.v.Roles, func(r v1alpha1.EtcdRole) bool { return r.Name == value }), role)
+		w.v.Roles = append(slices.DeleteFunc(w.v.Roles, func(r v1beta1.EtcdRole) bool { return r.Name == value }), role)
 	case "user":
 		user := w.user(value, rest)
-		w.v.Users = append(slices.DeleteFunc(w.v.Users, func(u v1alpha1.EtcdUser) bool { return u.Name == value }), user)
+		w.v.Users = append(slices.DeleteFunc(w.v.Users, func(u v1beta1.EtcdUser) bool { return u.Name == value }), user)
 	case "delete-role", "delete-user":
 		w.remove(key, value)
 	case "by-hand":
@@ -149,7 +149,7 @@ func (w *world) cluster(value string) {
 	case "going":
 		w.v.Cluster.DeletionTimestamp = &metav1.Time{Time: start}
 	case "plain":
-		w.v.Cluster.Spec.TLS.Mode = v1alpha1.TLSDisabled
+		w.v.Cluster.Spec.TLS.Mode = v1beta1.TLSDisabled
 	case "paused", "goes-on":
 		w.v.Paused = value == "paused"
 	case "silent":
@@ -175,10 +175,10 @@ func (w *world) cluster(value string) {
 		w.secrets["a-client-ca"] = must(held.Turn(rand.Reader, w.v.Now.Add(time.Second), w.v.Cluster, "a-client-ca",
 			cluster.RotationStep{Stage: cluster.Introduce, Because: certs.ByLoss}))
 	case "has-anothers-authority":
-		w.v.Cluster.Spec.TLS.SecretRefs = &v1alpha1.SecretRefs{}
+		w.v.Cluster.Spec.TLS.SecretRefs = &v1beta1.SecretRefs{}
 		w.becomesTheirs()
 	case "has-issuer":
-		w.v.Cluster.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"}
+		w.v.Cluster.Spec.TLS.IssuerRef = &v1beta1.IssuerRef{Name: "corp"}
 		w.becomesTheirs()
 	case "has-another-issuer":
 		w.v.Cluster.Spec.TLS.IssuerRef.Name = "other"
@@ -205,7 +205,7 @@ func (w *world) issue(name, how string) {
 		delete(w.issued, name)
 		return
 	}
-	ca, i := w.theirs, slices.IndexFunc(w.v.Users, func(u v1alpha1.EtcdUser) bool { return u.Name == name })
+	ca, i := w.theirs, slices.IndexFunc(w.v.Users, func(u v1beta1.EtcdUser) bool { return u.Name == name })
 	r := pki.Request{CommonName: w.v.Users[i].User(), Client: true, Lifetime: 90 * 24 * time.Hour}
 	if w.v.Users[i].HasPassword() {
 		r.CommonName, r.Organization, r.DNSNames = "", "test", []string{"app.example"}
@@ -232,8 +232,8 @@ func (w *world) meta(name string, old metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-func (w *world) role(name string, words []string) v1alpha1.EtcdRole {
-	r := v1alpha1.EtcdRole{Spec: v1alpha1.EtcdRoleSpec{Cluster: "a"}}
+func (w *world) role(name string, words []string) v1beta1.EtcdRole {
+	r := v1beta1.EtcdRole{Spec: v1beta1.EtcdRoleSpec{Cluster: "a"}}
 	for _, old := range w.v.Roles {
 		if old.Name == name {
 			r.ObjectMeta, r.Status = old.ObjectMeta, old.Status
@@ -247,7 +247,7 @@ func (w *world) role(name string, words []string) v1alpha1.EtcdRole {
 		}
 		how, what, _ := strings.Cut(word, ":")
 		kind, key, _ := strings.Cut(what, "=")
-		p := v1alpha1.EtcdPermission{Access: v1alpha1.EtcdAccess(how)}
+		p := v1beta1.EtcdPermission{Access: v1beta1.EtcdAccess(how)}
 		switch kind {
 		case "key":
 			p.Key = &key
@@ -255,15 +255,15 @@ func (w *world) role(name string, words []string) v1alpha1.EtcdRole {
 			p.Prefix = &key
 		case "range":
 			from, to, _ := strings.Cut(key, "..")
-			p.Range = &v1alpha1.EtcdKeyRange{From: from, To: to}
+			p.Range = &v1beta1.EtcdKeyRange{From: from, To: to}
 		}
 		r.Spec.Permissions = append(r.Spec.Permissions, p)
 	}
 	return r
 }
 
-func (w *world) user(name string, words []string) v1alpha1.EtcdUser {
-	u := v1alpha1.EtcdUser{Spec: v1alpha1.EtcdUserSpec{Cluster: "a", Authentication: v1alpha1.CertificateAuthentication}}
+func (w *world) user(name string, words []string) v1beta1.EtcdUser {
+	u := v1beta1.EtcdUser{Spec: v1beta1.EtcdUserSpec{Cluster: "a", Authentication: v1beta1.CertificateAuthentication}}
 	for _, old := range w.v.Users {
 		if old.Name == name {
 			u.ObjectMeta, u.Status = old.ObjectMeta, old.Status
@@ -274,7 +274,7 @@ func (w *world) user(name string, words []string) v1alpha1.EtcdUser {
 		if user, is := strings.CutPrefix(word, "as="); is {
 			u.Spec.UserName = user
 		} else if word == "password" {
-			u.Spec.Authentication = v1alpha1.PasswordAuthentication
+			u.Spec.Authentication = v1beta1.PasswordAuthentication
 		} else {
 			u.Spec.Roles = append(u.Spec.Roles, word)
 		}

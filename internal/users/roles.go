@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
@@ -15,7 +15,7 @@ func applyRole(o object) *Decision {
 	if o.role == nil {
 		return nil
 	}
-	return do(o.roleOperations()...).saying(metav1.ConditionTrue, v1alpha1.ReasonSynced, "role %s of etcd grants what the spec says", o.name)
+	return do(o.roleOperations()...).saying(metav1.ConditionTrue, v1beta1.ReasonSynced, "role %s of etcd grants what the spec says", o.name)
 }
 
 // roleOperations grant before they revoke: what a role keeps under another range is never missing.
@@ -39,11 +39,11 @@ func (o object) roleOperations() []Operation {
 }
 
 // permissions are those of a spec as etcd has them, sorted: one for each range, which grants all that is said of it.
-func permissions(specified []v1alpha1.EtcdPermission) []etcd.Permission {
+func permissions(specified []v1beta1.EtcdPermission) []etcd.Permission {
 	var all []etcd.Permission
 	for _, s := range specified {
 		p := keys(s)
-		p.Read, p.Write = s.Access != v1alpha1.WriteAccess, s.Access != v1alpha1.ReadAccess
+		p.Read, p.Write = s.Access != v1beta1.WriteAccess, s.Access != v1beta1.ReadAccess
 		i := slices.IndexFunc(all, func(other etcd.Permission) bool { return other.Of() == p.Of() })
 		if i < 0 {
 			all = append(all, p)
@@ -57,7 +57,7 @@ func permissions(specified []v1alpha1.EtcdPermission) []etcd.Permission {
 	return all
 }
 
-func keys(s v1alpha1.EtcdPermission) etcd.Permission {
+func keys(s v1beta1.EtcdPermission) etcd.Permission {
 	switch {
 	case s.Key != nil:
 		return etcd.Permission{Key: *s.Key}

@@ -3,7 +3,7 @@ package users
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
@@ -97,7 +97,7 @@ func needCluster(o object) *Decision {
 	if !o.isGone() {
 		return nil
 	}
-	return do().saying(metav1.ConditionFalse, v1alpha1.ReasonClusterMissing,
+	return do().saying(metav1.ConditionFalse, v1beta1.ReasonClusterMissing,
 		"there is no EtcdCluster %s in this namespace, or it is being deleted: create it, or delete this %s", o.cluster, o.kind)
 }
 
@@ -105,7 +105,7 @@ func needTLS(o object) *Decision {
 	if o.Cluster.IsSecure() {
 		return nil
 	}
-	return do().saying(metav1.ConditionFalse, v1alpha1.ReasonTLSDisabled,
+	return do().saying(metav1.ConditionFalse, v1beta1.ReasonTLSDisabled,
 		"EtcdCluster %s has tls.mode Disabled, where authentication cannot be enabled: delete this %s", o.cluster, o.kind)
 }
 
@@ -122,14 +122,14 @@ func pause(o object) *Decision {
 }
 
 func (o object) paused() *Decision {
-	return do().saying(metav1.ConditionUnknown, v1alpha1.ReasonClusterPaused, "EtcdCluster %s is paused: nothing is changed", o.cluster)
+	return do().saying(metav1.ConditionUnknown, v1beta1.ReasonClusterPaused, "EtcdCluster %s is paused: nothing is changed", o.cluster)
 }
 
 func needName(o object) *Decision {
 	if o.owner == o.GetName() {
 		return nil
 	}
-	return do().saying(metav1.ConditionFalse, v1alpha1.ReasonNameTaken,
+	return do().saying(metav1.ConditionFalse, v1beta1.ReasonNameTaken,
 		"%s %s is older and stands for %s %s already: delete one of the two", o.kind, o.owner, o.what, o.name)
 }
 
@@ -149,7 +149,7 @@ func waitForEtcd(o object) *Decision {
 }
 
 func (o object) unreachable() *Decision {
-	return do().saying(metav1.ConditionUnknown, v1alpha1.ReasonClusterUnreachable,
+	return do().saying(metav1.ConditionUnknown, v1beta1.ReasonClusterUnreachable,
 		"EtcdCluster %s cannot be asked: %s; what is wanted happens when it can", o.cluster, o.Unreachable).unreachable()
 }
 

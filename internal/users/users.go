@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -31,7 +31,7 @@ func needAuthority(o object) *Decision {
 }
 
 func (o object) unwritten(operations []Operation) *Decision {
-	return do(operations...).retry().saying(metav1.ConditionFalse, v1alpha1.ReasonNoAuthority,
+	return do(operations...).retry().saying(metav1.ConditionFalse, v1beta1.ReasonNoAuthority,
 		"Secret %s cannot be written: authority %s: %s", o.user.Secret(), o.Cluster.ClientCA(), o.cannotWrite)
 }
 
@@ -39,12 +39,12 @@ func needRoles(o object) *Decision {
 	if len(o.missing) == 0 {
 		return nil
 	}
-	return do(o.userOperations()...).saying(metav1.ConditionFalse, v1alpha1.ReasonRoleMissing,
+	return do(o.userOperations()...).saying(metav1.ConditionFalse, v1beta1.ReasonRoleMissing,
 		"user %s lacks a role: %s; what else it is to have is granted", o.name, strings.Join(o.missing, "; "))
 }
 
 func applyUser(o object) *Decision {
-	return do(o.userOperations()...).saying(metav1.ConditionTrue, v1alpha1.ReasonSynced,
+	return do(o.userOperations()...).saying(metav1.ConditionTrue, v1beta1.ReasonSynced,
 		"user %s of etcd has the roles that the spec says; applications connect with Secret %s", o.name, o.user.Secret())
 }
 
@@ -66,9 +66,9 @@ func (o object) hasPassword() bool {
 }
 
 // rolesOf are the roles of etcd that a user is to have, sorted, and which EtcdRoles of its spec do not count, and why.
-func (all owners) rolesOf(v View, u *v1alpha1.EtcdUser) (roles, missing []string) {
+func (all owners) rolesOf(v View, u *v1beta1.EtcdUser) (roles, missing []string) {
 	for _, name := range u.Spec.Roles {
-		i := slices.IndexFunc(v.Roles, func(r v1alpha1.EtcdRole) bool { return r.Name == name })
+		i := slices.IndexFunc(v.Roles, func(r v1beta1.EtcdRole) bool { return r.Name == name })
 		if i < 0 {
 			missing = append(missing, fmt.Sprintf("there is no EtcdRole %s of this cluster", name))
 			continue
@@ -88,14 +88,14 @@ func (all owners) rolesOf(v View, u *v1alpha1.EtcdUser) (roles, missing []string
 
 // PasswordVersion says which password was last set in etcd. A cluster that was restored from a backup has another ID, and may have
 // the password of then.
-func PasswordVersion(c *v1alpha1.EtcdCluster, secret *corev1.Secret) string {
+func PasswordVersion(c *v1beta1.EtcdCluster, secret *corev1.Secret) string {
 	return c.Status.ClusterID + "/" + secret.ResourceVersion
 }
 
 // KeptVersion is the version of the password of a Secret that the operator has written: where etcd knows the password that it had before,
 // and it is the same, it need not be set again. Each time costs a revision of authentication, by which requests that are under way are
 // refused.
-func KeptVersion(c *v1alpha1.EtcdCluster, version string, before, after *corev1.Secret) string {
+func KeptVersion(c *v1beta1.EtcdCluster, version string, before, after *corev1.Secret) string {
 	same := bytes.Equal(before.Data[specs.PasswordKey], after.Data[specs.PasswordKey])
 	if same && version == PasswordVersion(c, before) {
 		return PasswordVersion(c, after)
@@ -104,11 +104,11 @@ func KeptVersion(c *v1alpha1.EtcdCluster, version string, before, after *corev1.
 }
 
 // NoPasswordVersion says that the operator added the user without a password.
-func NoPasswordVersion(c *v1alpha1.EtcdCluster) string { return c.Status.ClusterID + "/-" }
+func NoPasswordVersion(c *v1beta1.EtcdCluster) string { return c.Status.ClusterID + "/-" }
 
 // isProven says whether the operator added that user to this cluster of etcd. Only then it is known whether the user has a password, which
 // etcd never says: it keeps the kind with which a user was added, and ignores a password for a user without one.
-func (v View) isProven(u *v1alpha1.EtcdUser) bool {
+func (v View) isProven(u *v1beta1.EtcdUser) bool {
 	return strings.HasPrefix(u.Status.PasswordVersion, v.Cluster.Status.ClusterID+"/")
 }
 

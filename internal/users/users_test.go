@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
@@ -14,7 +14,7 @@ import (
 // TestKeptVersion: the password of a Secret that the operator has written again, with its own certificate, is not set in etcd again,
 // unless it is another one or etcd did not know the one before.
 func TestKeptVersion(t *testing.T) {
-	c := &v1alpha1.EtcdCluster{Status: v1alpha1.EtcdClusterStatus{ClusterID: "c1"}}
+	c := &v1beta1.EtcdCluster{Status: v1beta1.EtcdClusterStatus{ClusterID: "c1"}}
 	secret := func(version, password string) *corev1.Secret {
 		return &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{ResourceVersion: version}, Data: map[string][]byte{specs.PasswordKey: []byte(password)},

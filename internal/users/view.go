@@ -11,17 +11,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
 // View is one observation of a cluster's users and roles.
 type View struct {
-	Cluster *v1alpha1.EtcdCluster     // nil: there is none
+	Cluster *v1beta1.EtcdCluster      // nil: there is none
 	Paused  bool                      // nothing is to be changed
-	Users   []v1alpha1.EtcdUser       // that name the cluster
-	Roles   []v1alpha1.EtcdRole       // that name the cluster
+	Users   []v1beta1.EtcdUser        // that name the cluster
+	Roles   []v1beta1.EtcdRole        // that name the cluster
 	Secrets map[string]*corev1.Secret // of users, by the name of the EtcdUser
 	Held    certs.KeyMaterial         // the authority that signs, and what others have issued
 
@@ -54,8 +54,8 @@ type State struct {
 }
 
 // Names are the users and roles of etcd that a State is to have, as far as they exist.
-func Names(users []v1alpha1.EtcdUser, roles []v1alpha1.EtcdRole) (ofUsers, ofRoles []string) {
-	ofUsers, ofRoles = []string{v1alpha1.RootUser}, []string{v1alpha1.RootUser}
+func Names(users []v1beta1.EtcdUser, roles []v1beta1.EtcdRole) (ofUsers, ofRoles []string) {
+	ofUsers, ofRoles = []string{v1beta1.RootUser}, []string{v1beta1.RootUser}
 	for i := range users {
 		ofUsers = append(ofUsers, users[i].User())
 	}

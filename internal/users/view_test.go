@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/users"
 )
@@ -38,10 +38,10 @@ func TestRevisionIsAsEtcdCounts(t *testing.T) {
 
 // TestNames: all that is to be read, once, and root.
 func TestNames(t *testing.T) {
-	named := func(name string) v1alpha1.EtcdUser {
-		return v1alpha1.EtcdUser{Spec: v1alpha1.EtcdUserSpec{UserName: name}}
+	named := func(name string) v1beta1.EtcdUser {
+		return v1beta1.EtcdUser{Spec: v1beta1.EtcdUserSpec{UserName: name}}
 	}
-	users, roles := users.Names([]v1alpha1.EtcdUser{named("b"), named("a"), named("b")}, nil)
+	users, roles := users.Names([]v1beta1.EtcdUser{named("b"), named("a"), named("b")}, nil)
 	if !slices.Equal(users, []string{"a", "b", "root"}) || !slices.Equal(roles, []string{"root"}) {
 		t.Errorf("users %q, roles %q", users, roles)
 	}

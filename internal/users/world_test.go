@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/users"
@@ -47,8 +47,8 @@ func (w *world) settle() {
 			ofAuth = []users.Decision{users.DecideAuth(w.v)}
 		}
 		did = w.do("cluster", ofAuth) || did
-		w.v.Users = slices.DeleteFunc(w.v.Users, func(u v1alpha1.EtcdUser) bool { return gone(&u) })
-		w.v.Roles = slices.DeleteFunc(w.v.Roles, func(r v1alpha1.EtcdRole) bool { return gone(&r) })
+		w.v.Users = slices.DeleteFunc(w.v.Users, func(u v1beta1.EtcdUser) bool { return gone(&u) })
+		w.v.Roles = slices.DeleteFunc(w.v.Roles, func(r v1beta1.EtcdRole) bool { return gone(&r) })
 		if !did {
 			w.rest("role", ofRoles)
 			w.rest("user", ofUsers)
@@ -85,7 +85,7 @@ func (w *world) setCondition(kind string, d users.Decision) {
 	if d.Condition.Reason == "" {
 		return
 	}
-	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: d.Condition.Status, Reason: d.Condition.Reason}
+	condition := metav1.Condition{Type: v1beta1.ConditionReady, Status: d.Condition.Status, Reason: d.Condition.Reason}
 	for i := range w.v.Roles {
 		if r := &w.v.Roles[i]; kind == "role" && r.Name == d.Name {
 			meta.SetStatusCondition(&r.Status.Conditions, condition)
@@ -96,7 +96,7 @@ func (w *world) setCondition(kind string, d users.Decision) {
 			meta.SetStatusCondition(&u.Status.Conditions, condition)
 		}
 	}
-	if condition.Type = v1alpha1.ConditionAuthEnabled; kind == "cluster" {
+	if condition.Type = v1beta1.ConditionAuthEnabled; kind == "cluster" {
 		meta.SetStatusCondition(&w.v.Cluster.Status.Conditions, condition)
 	}
 }
@@ -116,7 +116,7 @@ func (w *world) doFor(name string, operation users.Operation) {
 	}
 	switch operation.(type) {
 	case users.RecordManaged:
-		w.v.Cluster.Status.Auth = &v1alpha1.AuthStatus{Managed: true}
+		w.v.Cluster.Status.Auth = &v1beta1.AuthStatus{Managed: true}
 	case users.RecordUnmanaged:
 		w.v.Cluster.Status.Auth = nil
 	}
@@ -125,13 +125,13 @@ func (w *world) doFor(name string, operation users.Operation) {
 func setFinalizers(o metav1.Object, operation users.Operation) {
 	switch operation.(type) {
 	case users.AddFinalizer:
-		o.SetFinalizers([]string{v1alpha1.FinalizerAccess})
+		o.SetFinalizers([]string{v1beta1.FinalizerAccess})
 	case users.RemoveFinalizer:
 		o.SetFinalizers(nil)
 	}
 }
 
-func (w *world) doForUser(u *v1alpha1.EtcdUser, operation users.Operation) {
+func (w *world) doForUser(u *v1beta1.EtcdUser, operation users.Operation) {
 	switch operation.(type) {
 	case users.WriteSecret:
 		w.names++

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 )
 
@@ -68,18 +68,18 @@ func (b *bench) verifyOnce(ctx context.Context, cluster, store, name string) (la
 	if err != nil {
 		return nil, err
 	}
-	if err := b.backupSays(ctx, v1alpha1.ConditionComplete, backup); err != nil {
+	if err := b.backupSays(ctx, v1beta1.ConditionComplete, backup); err != nil {
 		return nil, err
 	}
 	complete := time.Since(begin)
-	err = b.backupSays(ctx, v1alpha1.ConditionVerified, backup)
+	err = b.backupSays(ctx, v1beta1.ConditionVerified, backup)
 	return lap{complete, time.Since(begin)}, err
 }
 
-func (b *bench) createBackup(ctx context.Context, cluster, store, name string, verify bool) (*v1alpha1.EtcdBackup, error) {
-	backup := &v1alpha1.EtcdBackup{
+func (b *bench) createBackup(ctx context.Context, cluster, store, name string, verify bool) (*v1beta1.EtcdBackup, error) {
+	backup := &v1beta1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: b.namespace},
-		Spec:       v1alpha1.EtcdBackupSpec{Cluster: cluster, Store: store, Verify: ptr.To(verify), DeletionPolicy: v1alpha1.RetainBackup},
+		Spec:       v1beta1.EtcdBackupSpec{Cluster: cluster, Store: store, Verify: ptr.To(verify), DeletionPolicy: v1beta1.RetainBackup},
 	}
 	if err := b.client.Create(ctx, backup); err != nil {
 		return nil, fmt.Errorf("create EtcdBackup: %w", err)
@@ -88,12 +88,12 @@ func (b *bench) createBackup(ctx context.Context, cluster, store, name string, v
 }
 
 // backupSays waits for a condition of a backup, and reads the backup. One that has failed is not waited for.
-func (b *bench) backupSays(ctx context.Context, kind string, backup *v1alpha1.EtcdBackup) error {
+func (b *bench) backupSays(ctx context.Context, kind string, backup *v1beta1.EtcdBackup) error {
 	return b.says(ctx, kind, backup, func() ([]metav1.Condition, error) {
-		if backup.Status.Phase == v1alpha1.BackupFailed {
+		if backup.Status.Phase == v1beta1.BackupFailed {
 			return backup.Status.Conditions, errors.New("the backup has failed")
 		}
-		if meta.IsStatusConditionFalse(backup.Status.Conditions, v1alpha1.ConditionVerified) {
+		if meta.IsStatusConditionFalse(backup.Status.Conditions, v1beta1.ConditionVerified) {
 			return backup.Status.Conditions, errors.New("the trial of the backup has failed")
 		}
 		return backup.Status.Conditions, nil
@@ -127,7 +127,7 @@ func (b *bench) largeCluster(ctx context.Context, name string, databaseMiB int, 
 
 // A finished is a backup that is complete.
 type finished struct {
-	object   *v1alpha1.EtcdBackup
+	object   *v1beta1.EtcdBackup
 	manifest archive.Manifest
 	peak     float64 // memory of its process at most, in MiB
 }
@@ -146,7 +146,7 @@ func (b *bench) back(ctx context.Context, l *large) (finished, error) {
 		return finished{}, err
 	}
 	end := followPeak(ctx, string(backup.UID))
-	err = b.backupSays(ctx, v1alpha1.ConditionComplete, backup)
+	err = b.backupSays(ctx, v1beta1.ConditionComplete, backup)
 	f := finished{object: backup, peak: end()}
 	if err != nil {
 		return finished{}, err
@@ -165,7 +165,7 @@ func (b *bench) back(ctx context.Context, l *large) (finished, error) {
 // stored is where a backup lies on this machine.
 func (l *large) stored(name string) string { return filepath.Join(l.folder, backupsFolder, name) }
 
-func (l *large) manifest(backup *v1alpha1.EtcdBackup) (archive.Manifest, error) {
+func (l *large) manifest(backup *v1beta1.EtcdBackup) (archive.Manifest, error) {
 	folder := archive.Folder{Namespace: backup.Namespace, Cluster: backup.Spec.Cluster, ID: string(backup.UID)}
 	text, err := os.ReadFile(l.stored(folder.Manifest()))
 	if err != nil {

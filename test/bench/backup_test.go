@@ -17,7 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
@@ -66,7 +66,7 @@ func TestPutsNumberTheirKeys(t *testing.T) {
 }
 
 func TestOrdersBackup(t *testing.T) {
-	store := v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{}}
+	store := v1beta1.EtcdBackupStoreSpec{Volume: &v1beta1.VolumeStore{}}
 	text := jobspec.Order{Verb: jobspec.Backup, Store: store, Backup: &jobspec.BackupOrder{ID: "one"}}.Encode()
 	unpack := jobspec.Order{Verb: jobspec.Unpack, Store: store, Trial: &jobspec.TrialOrder{Path: "v1/one"}}.Encode()
 	line := func(arguments ...string) []byte { return []byte(strings.Join(arguments, "\x00") + "\x00") }

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 const (
@@ -33,28 +33,28 @@ func (b *bench) newStore(ctx context.Context, name string) error {
 		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(storeSize)}},
 	}}
-	store := &v1alpha1.EtcdBackupStore{ObjectMeta: at, Spec: v1alpha1.EtcdBackupStoreSpec{
-		Volume: &v1alpha1.VolumeStore{Claim: name, Path: backupsFolder},
+	store := &v1beta1.EtcdBackupStore{ObjectMeta: at, Spec: v1beta1.EtcdBackupStoreSpec{
+		Volume: &v1beta1.VolumeStore{Claim: name, Path: backupsFolder},
 	}}
 	for _, object := range []client.Object{claim, store} {
 		if err := b.client.Create(ctx, object); err != nil {
 			return fmt.Errorf("create %T: %w", object, err)
 		}
 	}
-	return b.says(ctx, v1alpha1.ConditionReady, store, func() ([]metav1.Condition, error) { return store.Status.Conditions, nil })
+	return b.says(ctx, v1beta1.ConditionReady, store, func() ([]metav1.Condition, error) { return store.Status.Conditions, nil })
 }
 
 // removeStore deletes a store, all EtcdBackups, and the volume with what is stored. The store goes first: it would create
 // EtcdBackups again for what lies in it.
 func (b *bench) removeStore(ctx context.Context, name string) error {
 	at := metav1.ObjectMeta{Name: name, Namespace: b.namespace}
-	if err := b.deleted(ctx, &v1alpha1.EtcdBackupStore{ObjectMeta: at}); err != nil {
+	if err := b.deleted(ctx, &v1beta1.EtcdBackupStore{ObjectMeta: at}); err != nil {
 		return err
 	}
 	if err := b.quiet(ctx); err != nil {
 		return err
 	}
-	if err := b.client.DeleteAllOf(ctx, &v1alpha1.EtcdBackup{}, client.InNamespace(b.namespace)); err != nil {
+	if err := b.client.DeleteAllOf(ctx, &v1beta1.EtcdBackup{}, client.InNamespace(b.namespace)); err != nil {
 		return fmt.Errorf("delete EtcdBackups: %w", err)
 	}
 	return b.deleted(ctx, &corev1.PersistentVolumeClaim{ObjectMeta: at})

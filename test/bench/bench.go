@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
@@ -60,7 +60,7 @@ func start(ctx context.Context, o options) (*bench, error) {
 	config.QPS = -1
 	config.UserAgent = "bench"
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
 		return nil, fmt.Errorf("build the scheme: %w", err)
 	}
 	b := &bench{options: o, members: etcd.NewPool(), log: auditLog(o.audit)}
@@ -92,12 +92,12 @@ func (b *bench) prepare(ctx context.Context) error {
 		return err
 	}
 	go b.seen.Start(ctx) //nolint:errcheck // it fails only when started twice
-	for _, object := range []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}, &v1alpha1.EtcdCluster{}} {
+	for _, object := range []client.Object{&corev1.Pod{}, &corev1.PersistentVolumeClaim{}, &v1beta1.EtcdCluster{}} {
 		if _, err := b.seen.GetInformer(ctx, object); err != nil {
 			return fmt.Errorf("watch %T: %w", object, err)
 		}
 	}
-	var clusters v1alpha1.EtcdClusterList
+	var clusters v1beta1.EtcdClusterList
 	if err := b.client.List(ctx, &clusters); err != nil {
 		return fmt.Errorf("list EtcdClusters: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -26,29 +26,29 @@ var requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"
 
 // threeMembers is the cluster that is measured: all defaults but its requests, the size of
 // its volumes, and that they go with it.
-func (b *bench) threeMembers(name string) *v1alpha1.EtcdCluster {
-	return &v1alpha1.EtcdCluster{
+func (b *bench) threeMembers(name string) *v1beta1.EtcdCluster {
+	return &v1beta1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: b.namespace},
-		Spec: v1alpha1.EtcdClusterSpec{
-			Size: ptr.To[int32](3), Resources: v1alpha1.Resources{Requests: requests}, DeletionPolicy: v1alpha1.Delete,
-			Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse(volumeSize))},
+		Spec: v1beta1.EtcdClusterSpec{
+			Size: ptr.To[int32](3), Resources: v1beta1.Resources{Requests: requests}, DeletionPolicy: v1beta1.Delete,
+			Storage: v1beta1.Storage{Size: ptr.To(resource.MustParse(volumeSize))},
 		},
 	}
 }
 
 // smallest is a cluster that costs next to nothing, to have many of them.
-func (b *bench) smallest(name string) *v1alpha1.EtcdCluster {
-	return &v1alpha1.EtcdCluster{
+func (b *bench) smallest(name string) *v1beta1.EtcdCluster {
+	return &v1beta1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: b.namespace},
-		Spec: v1alpha1.EtcdClusterSpec{
-			Size: ptr.To[int32](1), Storage: v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("128Mi")}},
+		Spec: v1beta1.EtcdClusterSpec{
+			Size: ptr.To[int32](1), Storage: v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("128Mi")}},
 		},
 	}
 }
 
 // apply makes the operator make a cluster, and says how long that took: until
 // every member has answered and the status says that the cluster is available.
-func (b *bench) apply(ctx context.Context, cluster *v1alpha1.EtcdCluster) (time.Duration, error) {
+func (b *bench) apply(ctx context.Context, cluster *v1beta1.EtcdCluster) (time.Duration, error) {
 	begin := time.Now()
 	if err := b.client.Create(ctx, cluster); err != nil {
 		return 0, fmt.Errorf("create EtcdCluster: %w", err)
@@ -56,25 +56,25 @@ func (b *bench) apply(ctx context.Context, cluster *v1alpha1.EtcdCluster) (time.
 	if err := b.answer(ctx, cluster.Name, cluster.Size(), ""); err != nil {
 		return 0, err
 	}
-	err := b.condition(ctx, cluster.Name, v1alpha1.ConditionAvailable, metav1.ConditionTrue)
+	err := b.condition(ctx, cluster.Name, v1beta1.ConditionAvailable, metav1.ConditionTrue)
 	return time.Since(begin), err
 }
 
 // settle waits until the operator says that nothing is left to do, of the spec as it
 // is now.
 func (b *bench) settle(ctx context.Context, cluster string) error {
-	return b.condition(ctx, cluster, v1alpha1.ConditionProgressing, metav1.ConditionFalse)
+	return b.condition(ctx, cluster, v1beta1.ConditionProgressing, metav1.ConditionFalse)
 }
 
 func (b *bench) condition(ctx context.Context, cluster, kind string, status metav1.ConditionStatus) error {
 	key := client.ObjectKey{Namespace: b.namespace, Name: cluster}
-	var asked v1alpha1.EtcdCluster
+	var asked v1beta1.EtcdCluster
 	if err := b.client.Get(ctx, key, &asked); err != nil {
 		return fmt.Errorf("get EtcdCluster: %w", err)
 	}
 	what := fmt.Sprintf("%s=%s of %s", kind, status, cluster)
 	return poll(ctx, what, blink, patience, func() (bool, error) {
-		var found v1alpha1.EtcdCluster
+		var found v1beta1.EtcdCluster
 		if err := b.seen.Get(ctx, key, &found); err != nil {
 			return false, client.IgnoreNotFound(err)
 		}
@@ -84,8 +84,8 @@ func (b *bench) condition(ctx context.Context, cluster, kind string, status meta
 }
 
 // edit changes what is wanted of a cluster.
-func (b *bench) edit(ctx context.Context, cluster string, change func(*v1alpha1.EtcdClusterSpec)) error {
-	var found v1alpha1.EtcdCluster
+func (b *bench) edit(ctx context.Context, cluster string, change func(*v1beta1.EtcdClusterSpec)) error {
+	var found v1beta1.EtcdCluster
 	if err := b.client.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster}, &found); err != nil {
 		return fmt.Errorf("get EtcdCluster: %w", err)
 	}
@@ -99,7 +99,7 @@ func (b *bench) edit(ctx context.Context, cluster string, change func(*v1alpha1.
 
 // remove deletes a cluster of the operator, and waits until all of it is gone.
 func (b *bench) remove(ctx context.Context, cluster string) error {
-	object := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster, Namespace: b.namespace}}
+	object := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: cluster, Namespace: b.namespace}}
 	if err := b.client.Delete(ctx, object, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 		return fmt.Errorf("delete EtcdCluster: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // create times a new cluster beside the floor.
@@ -48,7 +48,7 @@ func (b *bench) createAuthOnce(ctx context.Context, name string) (lap, error) {
 	if err := b.client.Create(ctx, c); err != nil {
 		return nil, fmt.Errorf("create EtcdCluster: %w", err)
 	}
-	if err := b.condition(ctx, name, v1alpha1.ConditionAuthEnabled, metav1.ConditionTrue); err != nil {
+	if err := b.condition(ctx, name, v1beta1.ConditionAuthEnabled, metav1.ConditionTrue); err != nil {
 		return nil, err
 	}
 	if err := b.settle(ctx, name); err != nil {
@@ -176,7 +176,7 @@ func (b *bench) countObjects(ctx context.Context, cluster string) (int, error) {
 		&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ServiceList{}, &corev1.SecretList{},
 		&policyv1.PodDisruptionBudgetList{}, &networkingv1.NetworkPolicyList{},
 	} {
-		if err := b.client.List(ctx, list, client.InNamespace(b.namespace), client.MatchingLabels{v1alpha1.LabelCluster: cluster}); err != nil {
+		if err := b.client.List(ctx, list, client.InNamespace(b.namespace), client.MatchingLabels{v1beta1.LabelCluster: cluster}); err != nil {
 			return 0, fmt.Errorf("list: %w", err)
 		}
 		count += meta.LenList(list)

@@ -108,7 +108,7 @@ func (f floor) objects() (now, pods []*unstructured.Unstructured, err error) {
 // applyFloor makes the floor by hand, and says how long it took until every
 // member has answered.
 func (b *bench) applyFloor(ctx context.Context, f floor, pause time.Duration) (time.Duration, error) {
-	if err := b.certify(ctx, f); err != nil {
+	if _, err := b.certify(ctx, f); err != nil {
 		return 0, err
 	}
 	now, pods, err := f.objects()
@@ -134,19 +134,19 @@ func (b *bench) applyFloor(ctx context.Context, f floor, pause time.Duration) (t
 	return time.Since(begin), err
 }
 
-// certify makes the Secrets that the members and the bench use.
-func (b *bench) certify(ctx context.Context, f floor) error {
+// certify makes the Secrets that the members and the bench use, and returns the authority.
+func (b *bench) certify(ctx context.Context, f floor) (pki.Pair, error) {
 	now := time.Now()
 	ca, err := pki.NewCA(rand.Reader, now, f.Name, 24*time.Hour)
 	if err != nil {
-		return fmt.Errorf("make the authority of the floor: %w", err)
+		return pki.Pair{}, fmt.Errorf("make the authority of the floor: %w", err)
 	}
 	member, err := pki.Issue(rand.Reader, now, ca, pki.Request{
 		CommonName: "etcd", Server: true, Client: true, Lifetime: 24 * time.Hour,
 		DNSNames: []string{"*." + f.Name + "." + f.Namespace + ".svc", f.Name + "-client." + f.Namespace + ".svc"},
 	})
 	if err != nil {
-		return fmt.Errorf("issue the certificate of the floor: %w", err)
+		return pki.Pair{}, fmt.Errorf("issue the certificate of the floor: %w", err)
 	}
 	for _, name := range []string{f.Name + "-tls", f.Name + "-client"} {
 		secret := &corev1.Secret{
@@ -154,10 +154,10 @@ func (b *bench) certify(ctx context.Context, f floor) error {
 			Data:       map[string][]byte{"ca.crt": ca.CertPEM, corev1.TLSCertKey: member.CertPEM, corev1.TLSPrivateKeyKey: member.KeyPEM},
 		}
 		if err := b.client.Create(ctx, secret); err != nil {
-			return fmt.Errorf("create Secret %s: %w", name, err)
+			return pki.Pair{}, fmt.Errorf("create Secret %s: %w", name, err)
 		}
 	}
-	return nil
+	return ca, nil
 }
 
 // removeFloor deletes the floor, and waits until all of it is gone.

@@ -42,3 +42,26 @@ func TestAMemberJoinsTheFloorThatExists(t *testing.T) {
 		t.Errorf("rendering has changed the floor: %v", f.Members)
 	}
 }
+
+// TestASourceIsLikeTheFloor: its Pods are those of the floor but for what a StatefulSet gives them.
+func TestASourceIsLikeTheFloor(t *testing.T) {
+	b := &bench{options: options{namespace: "bench-x"}}
+	f := b.floorOf("f", resource.MustParse("4Gi"))
+	set, err := f.statefulSet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, _, err := unstructured.NestedMap(set.Object, "spec", "template", "spec")
+	if err != nil || spec["hostname"] != nil || len(spec["volumes"].([]any)) != 1 {
+		t.Fatalf("%v: %v", err, spec)
+	}
+	got := command(t, &unstructured.Unstructured{Object: map[string]any{"spec": spec}})
+	for _, want := range []string{
+		"--name=$(POD_NAME)", "--initial-advertise-peer-urls=https://$(POD_NAME).f.bench-x.svc:2380", "--quota-backend-bytes=3221225472",
+		"--initial-cluster=f-0=https://f-0.f.bench-x.svc:2380,f-1=https://f-1.f.bench-x.svc:2380,f-2=https://f-2.f.bench-x.svc:2380",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no argument %s in\n%s", want, strings.Join(got, "\n"))
+		}
+	}
+}

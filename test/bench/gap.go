@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/load"
 )
 
@@ -107,7 +107,7 @@ func (b *bench) calm(ctx context.Context, cluster string, size int) error {
 
 // rollFlag changes a flag of etcd, so that every Pod is recreated.
 func (b *bench) rollFlag(ctx context.Context, cluster string) error {
-	err := b.edit(ctx, cluster, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.SnapshotCount++ })
+	err := b.edit(ctx, cluster, func(spec *v1beta1.EtcdClusterSpec) { spec.Etcd.SnapshotCount++ })
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (b *bench) rollFlag(ctx context.Context, cluster string) error {
 
 // upgradeOnce changes the version, so that every Pod gets another image in place.
 func (b *bench) upgradeOnce(ctx context.Context, cluster string) error {
-	err := b.edit(ctx, cluster, func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = upgradeTo })
+	err := b.edit(ctx, cluster, func(spec *v1beta1.EtcdClusterSpec) { spec.Version = upgradeTo })
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (b *bench) upgradeOnce(ctx context.Context, cluster string) error {
 
 func (b *bench) scaleUpAndDown(ctx context.Context, cluster string) error {
 	for _, size := range []int32{3, 5, 3, 1} {
-		if err := b.edit(ctx, cluster, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To(size) }); err != nil {
+		if err := b.edit(ctx, cluster, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To(size) }); err != nil {
 			return err
 		}
 		if err := b.calm(ctx, cluster, int(size)); err != nil {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 const (
@@ -98,12 +98,12 @@ func (b *bench) hibernate(ctx context.Context, count int) error {
 }
 
 func (b *bench) asleep(ctx context.Context) (count int, err error) {
-	var clusters v1alpha1.EtcdClusterList
+	var clusters v1beta1.EtcdClusterList
 	if err := b.seen.List(ctx, &clusters, client.InNamespace(b.namespace)); err != nil {
 		return 0, fmt.Errorf("list EtcdClusters: %w", err)
 	}
 	for _, c := range clusters.Items {
-		settled := meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, v1alpha1.ConditionProgressing, metav1.ConditionFalse)
+		settled := meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, v1beta1.ConditionProgressing, metav1.ConditionFalse)
 		if c.Size() == 0 && settled {
 			count++
 		}
@@ -113,7 +113,7 @@ func (b *bench) asleep(ctx context.Context) (count int, err error) {
 
 // forgetAll deletes them.
 func (b *bench) forgetAll(ctx context.Context) error {
-	if err := b.client.DeleteAllOf(ctx, &v1alpha1.EtcdCluster{}, client.InNamespace(b.namespace)); err != nil {
+	if err := b.client.DeleteAllOf(ctx, &v1beta1.EtcdCluster{}, client.InNamespace(b.namespace)); err != nil {
 		return fmt.Errorf("delete EtcdClusters: %w", err)
 	}
 	return poll(ctx, "all to be gone", rest, patience, func() (bool, error) {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // inPlaceGoal is for how many seconds at most clients are without etcd while it is restored in place, whatever its size.
@@ -48,10 +48,10 @@ func restoreInPlace(name string, databaseMiB int, volume string) func(context.Co
 }
 
 // previewed makes an EtcdRestore, and waits for what it would do.
-func (b *bench) previewed(ctx context.Context, cluster, backup string) (*v1alpha1.EtcdRestore, error) {
-	restore := &v1alpha1.EtcdRestore{
+func (b *bench) previewed(ctx context.Context, cluster, backup string) (*v1beta1.EtcdRestore, error) {
+	restore := &v1beta1.EtcdRestore{
 		ObjectMeta: metav1.ObjectMeta{Name: cluster, Namespace: b.namespace},
-		Spec:       v1alpha1.EtcdRestoreSpec{Cluster: cluster, Backup: backup},
+		Spec:       v1beta1.EtcdRestoreSpec{Cluster: cluster, Backup: backup},
 	}
 	if err := b.client.Create(ctx, restore); err != nil {
 		return nil, fmt.Errorf("create EtcdRestore: %w", err)
@@ -63,15 +63,15 @@ func (b *bench) previewed(ctx context.Context, cluster, backup string) (*v1alpha
 }
 
 // goBack confirms what a preview says last, as long as that changes, and waits until it is done.
-func (b *bench) goBack(ctx context.Context, restore *v1alpha1.EtcdRestore) error {
+func (b *bench) goBack(ctx context.Context, restore *v1beta1.EtcdRestore) error {
 	return poll(ctx, "EtcdRestore "+restore.Name, blink, 3*patience, func() (bool, error) {
 		if err := b.client.Get(ctx, client.ObjectKeyFromObject(restore), restore); err != nil {
 			return false, err //nolint:wrapcheck // poll says of what
 		}
 		switch preview := restore.Status.Preview; {
-		case restore.Status.Phase == v1alpha1.RestoreComplete:
+		case restore.Status.Phase == v1beta1.RestoreComplete:
 			return true, nil
-		case restore.Status.Phase == v1alpha1.RestorePreviewed && preview != nil && restore.Spec.Confirm != preview.Confirm:
+		case restore.Status.Phase == v1beta1.RestorePreviewed && preview != nil && restore.Spec.Confirm != preview.Confirm:
 			changed := restore.DeepCopy()
 			changed.Spec.Confirm = preview.Confirm
 			return false, b.client.Patch(ctx, changed, client.MergeFrom(restore)) //nolint:wrapcheck // poll says of what

@@ -41,6 +41,8 @@ var benchmarks = []benchmark{
 	{name: "replace-1GiB", run: replace("replace-1GiB", 1024, "4Gi")},
 	{name: "replace-4GiB", run: replace("replace-4GiB", 4096, "8Gi"), onRequest: true},
 	{name: "corrupt", run: corrupt},
+	{name: "adopt-256MiB", run: adopt("adopt-256MiB", 256, "1Gi"), onRequest: true},
+	{name: "adopt-1GiB", run: adopt("adopt-1GiB", 1024, "4Gi")},
 	{name: "gap-roll", run: disturbance{3, (*bench).rollFlag}.named("gap-roll")},
 	{name: "gap-upgrade", run: disturbance{3, (*bench).upgradeOnce}.named("gap-upgrade")},
 	{name: "gap-scale", run: disturbance{1, (*bench).scaleUpAndDown}.named("gap-scale")},

@@ -34,11 +34,11 @@ func TestChoose(t *testing.T) {
 
 func TestChooseLeavesOutWhatIsForRequests(t *testing.T) {
 	all, err := choose("")
-	if err != nil || len(all) != len(benchmarks)-5 {
-		t.Errorf("by default %d of %d run (%v), want all but five", len(all), len(benchmarks), err)
+	if err != nil || len(all) != len(benchmarks)-6 {
+		t.Errorf("by default %d of %d run (%v), want all but six", len(all), len(benchmarks), err)
 	}
 	for _, b := range all {
-		if b.name == "pauses" || strings.HasSuffix(b.name, "-4GiB") {
+		if b.name == "pauses" || b.name == "adopt-256MiB" || strings.HasSuffix(b.name, "-4GiB") {
 			t.Errorf("%s runs by default", b.name)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -87,7 +87,7 @@ func (b *bench) dial(ctx context.Context, cluster string, pod *corev1.Pod) (etcd
 	}
 	member, err := b.members.Client(cluster, etcd.Target{
 		Instance:   string(pod.UID),
-		Address:    pod.Status.PodIP + ":" + strconv.Itoa(v1alpha1.ClientPort),
+		Address:    pod.Status.PodIP + ":" + strconv.Itoa(v1beta1.ClientPort),
 		ServerName: pod.Name + "." + cluster + "." + b.namespace + ".svc",
 		TLS:        config,
 	})

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Goals are the time of a restore over that of the disk alone.
@@ -65,7 +65,7 @@ func (b *bench) verifiedBackup(ctx context.Context, l *large) (finished, error) 
 	if err != nil {
 		return finished{}, err
 	}
-	if err := b.backupSays(ctx, v1alpha1.ConditionVerified, backup); err != nil {
+	if err := b.backupSays(ctx, v1beta1.ConditionVerified, backup); err != nil {
 		return finished{}, err
 	}
 	return finished{object: backup}, b.quiet(ctx)
@@ -87,7 +87,7 @@ func (b *bench) restoreOurs(ctx context.Context, name string, size resource.Quan
 	}
 	c := b.threeMembers(name)
 	c.Spec.Storage.Size = ptr.To(size)
-	c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Backup: backup.object.Name}}
+	c.Spec.Bootstrap = &v1beta1.BootstrapSpec{Restore: &v1beta1.Restore{Backup: backup.object.Name}}
 	took, err := timed(func() error {
 		if err := b.client.Create(ctx, c); err != nil {
 			return fmt.Errorf("create EtcdCluster: %w", err)
@@ -128,7 +128,7 @@ func (b *bench) firstRead(ctx context.Context, cluster string, size int) error {
 
 // lastWords are what a cluster says that does not come.
 func (b *bench) lastWords(ctx context.Context, cluster string) error {
-	var found v1alpha1.EtcdCluster
+	var found v1beta1.EtcdCluster
 	if err := b.client.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster}, &found); err != nil {
 		return fmt.Errorf("get EtcdCluster: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/load"
 )
 
@@ -28,7 +28,7 @@ func defragment(ctx context.Context, b *bench) ([]row, error) {
 	const name, sizeMiB = "gap-defrag", 2048
 	cluster := b.threeMembers(name)
 	cluster.Spec.Storage.Size = ptr.To(resource.MustParse("6Gi"))
-	cluster.Spec.Maintenance.Defragmentation.Mode = v1alpha1.DefragmentOff
+	cluster.Spec.Maintenance.Defragmentation.Mode = v1beta1.DefragmentOff
 	if _, err := b.apply(ctx, cluster); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func defragment(ctx context.Context, b *bench) ([]row, error) {
 	}
 	took := time.Since(begin).Seconds()
 	b.progress("defragmented after %.1f s: %s", took, beats)
-	files, err := b.filesBeside(ctx, name, sizeMiB/2)
+	files, err := b.filesBeside(ctx, name, name+"-0", sizeMiB/2)
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +65,11 @@ func defragment(ctx context.Context, b *bench) ([]row, error) {
 	}, b.remove(ctx, name)
 }
 
-// filesBeside is what the disk alone does to the same application: no member is touched, and files of that many MiB are written three times
-// where the members have their data, each synced once, as etcd's defragmentation does with up to 10,000 keys.
-func (b *bench) filesBeside(ctx context.Context, name string, sizeMiB int) (load.Beats, error) {
-	volume, err := b.folderOf(ctx, name+"-0")
+// filesBeside is what the disk alone does to the application of a cluster: no member is touched, and files of that many MiB are written
+// three times beside the volume of that claim, each synced once, as etcd does with a database that it receives, or defragments with up to
+// 10,000 keys.
+func (b *bench) filesBeside(ctx context.Context, cluster, claim string, sizeMiB int) (load.Beats, error) {
+	volume, err := b.folderOf(ctx, claim)
 	if err != nil {
 		return load.Beats{}, err
 	}
@@ -77,7 +78,7 @@ func (b *bench) filesBeside(ctx context.Context, name string, sizeMiB int) (load
 		return load.Beats{}, fmt.Errorf("make a folder beside the volumes: %w", err)
 	}
 	defer os.RemoveAll(folder)
-	beats, err := b.pulse(ctx, name, func() error {
+	beats, err := b.pulse(ctx, cluster, func() error {
 		for i := range 3 {
 			if err := writeFile(filepath.Join(folder, strconv.Itoa(i)), sizeMiB); err != nil {
 				return err
@@ -132,13 +133,13 @@ func (b *bench) halve(ctx context.Context, cluster string, count int) error {
 // defragmented asks for it by the annotation, and waits until every member is.
 func (b *bench) defragmented(ctx context.Context, cluster string) error {
 	const request = "bench"
-	var found v1alpha1.EtcdCluster
+	var found v1beta1.EtcdCluster
 	key := client.ObjectKey{Namespace: b.namespace, Name: cluster}
 	if err := b.client.Get(ctx, key, &found); err != nil {
 		return fmt.Errorf("get EtcdCluster: %w", err)
 	}
 	before := client.MergeFrom(found.DeepCopy())
-	found.Annotations = map[string]string{v1alpha1.AnnotationDefragment: request}
+	found.Annotations = map[string]string{v1beta1.AnnotationDefragment: request}
 	if err := b.client.Patch(ctx, &found, before); err != nil {
 		return fmt.Errorf("annotate EtcdCluster: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -27,12 +27,12 @@ const (
 
 // rotateAuthorities asks for other authorities, and waits until nothing trusts those of before.
 func (b *bench) rotateAuthorities(ctx context.Context, cluster string) error {
-	var c v1alpha1.EtcdCluster
+	var c v1beta1.EtcdCluster
 	if err := b.client.Get(ctx, client.ObjectKey{Namespace: b.namespace, Name: cluster}, &c); err != nil {
 		return fmt.Errorf("get EtcdCluster: %w", err)
 	}
 	signed, before := c.Status.Authorities, c.DeepCopy()
-	metav1.SetMetaDataAnnotation(&c.ObjectMeta, v1alpha1.AnnotationRotate, "bench")
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, v1beta1.AnnotationRotate, "bench")
 	if err := b.client.Patch(ctx, &c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("ask for a rotation: %w", err)
 	}
@@ -47,9 +47,9 @@ func (b *bench) rotateAuthorities(ctx context.Context, cluster string) error {
 }
 
 // isRotated says whether each authority is another one than before, and the only one that is trusted.
-func isRotated(before, now []v1alpha1.AuthorityStatus) bool {
+func isRotated(before, now []v1beta1.AuthorityStatus) bool {
 	for i, a := range now {
-		if i >= len(before) || a.Phase != v1alpha1.RotationStable || a.NotAfter.Equal(before[i].NotAfter) {
+		if i >= len(before) || a.Phase != v1beta1.RotationStable || a.NotAfter.Equal(before[i].NotAfter) {
 			return false
 		}
 	}
@@ -68,7 +68,7 @@ func (b *bench) reissue(ctx context.Context, cluster string) error {
 			return err
 		}
 	}
-	err = b.edit(ctx, cluster, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.Lifetimes.Certificate.Duration = shorterLife })
+	err = b.edit(ctx, cluster, func(spec *v1beta1.EtcdClusterSpec) { spec.TLS.Lifetimes.Certificate.Duration = shorterLife })
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (b *bench) shows(ctx context.Context, cluster string, pod *corev1.Pod) ([]b
 		return nil, err
 	}
 	config.ServerName = pod.Name + "." + cluster + "." + b.namespace + ".svc"
-	connection, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", pod.Status.PodIP+":"+strconv.Itoa(v1alpha1.ClientPort))
+	connection, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", pod.Status.PodIP+":"+strconv.Itoa(v1beta1.ClientPort))
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", pod.Name, err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // scale times two members that join, and two that leave again.
@@ -34,7 +34,7 @@ func (b *bench) scaleOurs(ctx context.Context, cluster string) (lap, error) {
 			return nil, err
 		}
 		begin := time.Now()
-		if err := b.edit(ctx, cluster, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To(size) }); err != nil {
+		if err := b.edit(ctx, cluster, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To(size) }); err != nil {
 			return nil, err
 		}
 		if _, err := b.serving(ctx, cluster, int(size)); err != nil {

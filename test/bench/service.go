@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // An application is a client as one in the cluster has it: it knows the name of the
@@ -35,7 +35,7 @@ func (b *bench) application(ctx context.Context, cluster string) (*application, 
 	if err != nil {
 		return nil, err
 	}
-	port := strconv.Itoa(v1alpha1.ClientPort)
+	port := strconv.Itoa(v1beta1.ClientPort)
 	a := &application{}
 	a.etcd, err = clientv3.New(clientv3.Config{
 		Endpoints: []string{"https://" + service.Name + "." + b.namespace + ".svc:" + port},

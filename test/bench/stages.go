@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
@@ -129,7 +129,7 @@ func (nowhere) List(context.Context, string) iter.Seq2[archive.Object, error] {
 // sinkAlone puts so many bytes into a store on the same volume, in objects as a backup has them, and as many at a time.
 func sinkAlone(ctx context.Context, folder string, bytes int64) (time.Duration, error) {
 	sink, err := objectstore.Open(ctx, objectstore.Config{
-		Spec: v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Path: "sink"}}, Mount: folder,
+		Spec: v1beta1.EtcdBackupStoreSpec{Volume: &v1beta1.VolumeStore{Path: "sink"}}, Mount: folder,
 	})
 	if err != nil {
 		return 0, err

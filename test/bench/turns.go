@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // A lap is how long the parts of one repetition took.
@@ -21,7 +21,7 @@ func (l lap) String() string {
 
 // both makes a cluster of the operator and a floor, lets them be measured, and
 // removes them.
-func (b *bench) both(ctx context.Context, ours *v1alpha1.EtcdCluster, f floor, measure func() ([]row, error)) ([]row, error) {
+func (b *bench) both(ctx context.Context, ours *v1beta1.EtcdCluster, f floor, measure func() ([]row, error)) ([]row, error) {
 	if _, err := b.apply(ctx, ours); err != nil {
 		return nil, err
 	}

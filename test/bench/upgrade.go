@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // upgradeFrom and upgradeTo are a minor version apart.
@@ -47,7 +47,7 @@ func (b *bench) readyToUpgrade(ctx context.Context, name string) error {
 // with it.
 func (b *bench) upgradeReady(ctx context.Context, name string) (time.Duration, error) {
 	begin := time.Now()
-	if err := b.edit(ctx, name, func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = upgradeTo }); err != nil {
+	if err := b.edit(ctx, name, func(spec *v1beta1.EtcdClusterSpec) { spec.Version = upgradeTo }); err != nil {
 		return 0, err
 	}
 	err := b.upgraded(ctx, name)

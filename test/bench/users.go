@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 
 // users times a thousand EtcdUsers of a new cluster until each can connect, and then one more at a time.
 func users(ctx context.Context, b *bench) ([]row, error) {
-	for _, object := range []client.Object{&v1alpha1.EtcdUser{}, &v1alpha1.EtcdRole{}} {
+	for _, object := range []client.Object{&v1beta1.EtcdUser{}, &v1beta1.EtcdRole{}} {
 		if _, err := b.seen.GetInformer(ctx, object); err != nil {
 			return nil, fmt.Errorf("watch %T: %w", object, err)
 		}
@@ -66,7 +66,7 @@ func users(ctx context.Context, b *bench) ([]row, error) {
 
 // manyUsers sends a role and the users that have it, and waits until all are in place.
 func (b *bench) manyUsers(ctx context.Context, cluster string) (time.Duration, error) {
-	all := make([]*v1alpha1.EtcdUser, manyUsers)
+	all := make([]*v1beta1.EtcdUser, manyUsers)
 	for i := range all {
 		all[i] = b.user(cluster, fmt.Sprintf("%s-%d", cluster, i), "")
 	}
@@ -74,7 +74,7 @@ func (b *bench) manyUsers(ctx context.Context, cluster string) (time.Duration, e
 		if err := b.client.Create(ctx, b.role(cluster)); err != nil {
 			return fmt.Errorf("create EtcdRole: %w", err)
 		}
-		err := atOnce(slices.Collect(slices.Chunk(all, (manyUsers+usersAtOnce-1)/usersAtOnce)), func(some []*v1alpha1.EtcdUser) error {
+		err := atOnce(slices.Collect(slices.Chunk(all, (manyUsers+usersAtOnce-1)/usersAtOnce)), func(some []*v1beta1.EtcdUser) error {
 			for _, u := range some {
 				if err := b.client.Create(ctx, u); err != nil {
 					return fmt.Errorf("create EtcdUser: %w", err)
@@ -86,7 +86,7 @@ func (b *bench) manyUsers(ctx context.Context, cluster string) (time.Duration, e
 			return err
 		}
 		return poll(ctx, fmt.Sprintf("%d users of %s", manyUsers, cluster), look, patience, func() (bool, error) {
-			var found v1alpha1.EtcdUserList
+			var found v1beta1.EtcdUserList
 			err := b.seen.List(ctx, &found, client.InNamespace(b.namespace), client.UnsafeDisableDeepCopy)
 			return inPlace(found.Items, cluster) == manyUsers, err
 		})
@@ -110,37 +110,37 @@ func (b *bench) oneMoreUser(ctx context.Context, cluster string, took *sample) e
 }
 
 // userConnects creates a user, and waits until it can connect.
-func (b *bench) userConnects(ctx context.Context, u *v1alpha1.EtcdUser) error {
+func (b *bench) userConnects(ctx context.Context, u *v1beta1.EtcdUser) error {
 	if err := b.client.Create(ctx, u); err != nil {
 		return fmt.Errorf("create EtcdUser: %w", err)
 	}
 	return poll(ctx, u.Name+" to be in place", blink, patience, func() (bool, error) {
-		var found v1alpha1.EtcdUser
+		var found v1beta1.EtcdUser
 		err := b.seen.Get(ctx, client.ObjectKeyFromObject(u), &found)
 		return isInPlace(&found), client.IgnoreNotFound(err)
 	})
 }
 
 // user may do what the role of the cluster allows. The name in etcd is that of the object unless another one is given.
-func (b *bench) user(cluster, name, inEtcd string) *v1alpha1.EtcdUser {
-	return &v1alpha1.EtcdUser{
+func (b *bench) user(cluster, name, inEtcd string) *v1beta1.EtcdUser {
+	return &v1beta1.EtcdUser{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: b.namespace},
-		Spec:       v1alpha1.EtcdUserSpec{Cluster: cluster, UserName: inEtcd, Roles: []string{cluster}},
+		Spec:       v1beta1.EtcdUserSpec{Cluster: cluster, UserName: inEtcd, Roles: []string{cluster}},
 	}
 }
 
 // role may read and write every key.
-func (b *bench) role(cluster string) *v1alpha1.EtcdRole {
-	return &v1alpha1.EtcdRole{
+func (b *bench) role(cluster string) *v1beta1.EtcdRole {
+	return &v1beta1.EtcdRole{
 		ObjectMeta: metav1.ObjectMeta{Name: cluster, Namespace: b.namespace},
-		Spec: v1alpha1.EtcdRoleSpec{Cluster: cluster, Permissions: []v1alpha1.EtcdPermission{
-			{Access: v1alpha1.ReadWriteAccess, Prefix: ptr.To("")},
+		Spec: v1beta1.EtcdRoleSpec{Cluster: cluster, Permissions: []v1beta1.EtcdPermission{
+			{Access: v1beta1.ReadWriteAccess, Prefix: ptr.To("")},
 		}},
 	}
 }
 
 // inPlace is how many users of a cluster can connect.
-func inPlace(all []v1alpha1.EtcdUser, cluster string) int {
+func inPlace(all []v1beta1.EtcdUser, cluster string) int {
 	count := 0
 	for i := range all {
 		if all[i].Spec.Cluster == cluster && isInPlace(&all[i]) {
@@ -151,21 +151,21 @@ func inPlace(all []v1alpha1.EtcdUser, cluster string) int {
 }
 
 // isInPlace says whether a user is as its object wants it now.
-func isInPlace(u *v1alpha1.EtcdUser) bool {
-	ready := meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady)
+func isInPlace(u *v1beta1.EtcdUser) bool {
+	ready := meta.FindStatusCondition(u.Status.Conditions, v1beta1.ConditionReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == u.Generation && u.Status.Binding != nil
 }
 
 // usersGo deletes all users and roles of a cluster, which must be alone with them, and waits until they are gone.
 func (b *bench) usersGo(ctx context.Context, cluster string) error {
-	for _, kind := range []client.Object{&v1alpha1.EtcdUser{}, &v1alpha1.EtcdRole{}} {
+	for _, kind := range []client.Object{&v1beta1.EtcdUser{}, &v1beta1.EtcdRole{}} {
 		if err := b.client.DeleteAllOf(ctx, kind, client.InNamespace(b.namespace)); err != nil {
 			return fmt.Errorf("delete all %T: %w", kind, err)
 		}
 	}
 	return poll(ctx, "users of "+cluster+" to be gone", look, patience, func() (bool, error) {
 		left := 0
-		for _, list := range []client.ObjectList{&v1alpha1.EtcdUserList{}, &v1alpha1.EtcdRoleList{}} {
+		for _, list := range []client.ObjectList{&v1beta1.EtcdUserList{}, &v1beta1.EtcdRoleList{}} {
 			if err := b.seen.List(ctx, list, client.InNamespace(b.namespace), client.UnsafeDisableDeepCopy); err != nil {
 				return false, fmt.Errorf("list: %w", err)
 			}
@@ -184,14 +184,14 @@ func (b *bench) switchAuth(ctx context.Context, cluster string) error {
 		return err
 	}
 	for _, enabled := range []bool{true, false} {
-		if err := b.edit(ctx, cluster, func(spec *v1alpha1.EtcdClusterSpec) { spec.Auth.Enabled = enabled }); err != nil {
+		if err := b.edit(ctx, cluster, func(spec *v1beta1.EtcdClusterSpec) { spec.Auth.Enabled = enabled }); err != nil {
 			return err
 		}
 		status := metav1.ConditionFalse
 		if enabled {
 			status = metav1.ConditionTrue
 		}
-		if err := b.condition(ctx, cluster, v1alpha1.ConditionAuthEnabled, status); err != nil {
+		if err := b.condition(ctx, cluster, v1beta1.ConditionAuthEnabled, status); err != nil {
 			return err
 		}
 		if err := resting(ctx); err != nil {

@@ -9,15 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // acceptedBackups are restored where quorum is lost for good, once a person has accepted that by their name.
 func acceptedBackups() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var o *operator
 	var data map[string]string
-	var backup *v1alpha1.EtcdBackup
+	var backup *v1beta1.EtcdBackup
 	var accept string
 
 	BeforeAll(func() {
@@ -36,8 +36,8 @@ func acceptedBackups() {
 	It("fault 20: are named beside the survivor, with what each loses", func() {
 		latest := revision(c)
 		lose(c, "doomed-1", "doomed-2")
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired,
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired,
 			fmt.Sprintf("set spec.recovery.acceptDataLoss to \"doomed-0@%d\"", latest))
 		Eventually(func(g Gomega) {
 			loss := read(g, c).Status.QuorumLoss
@@ -54,7 +54,7 @@ func acceptedBackups() {
 		for _, wrong := range []string{accept + "0", fmt.Sprintf("backup/weekly@%d", backup.Status.Revision)} {
 			Expect(edit(c, accepting(wrong))).To(Succeed())
 			isSeen(c)
-			says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("acceptDataLoss is %q, which is not offered", wrong))
+			says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, fmt.Sprintf("acceptDataLoss is %q, which is not offered", wrong))
 			stays(3*time.Second, func(g Gomega) {
 				g.Expect(restoresOf(g, c)).To(BeEmpty(), wrong)
 				g.Expect(uids(c)).To(Equal(before), wrong)
@@ -65,7 +65,7 @@ func acceptedBackups() {
 
 	It("fault 20: are restored in place, once, when that is accepted", func() {
 		Expect(edit(c, accepting(accept))).To(Succeed())
-		var er *v1alpha1.EtcdRestore
+		var er *v1beta1.EtcdRestore
 		Eventually(func(g Gomega) {
 			made := restoresOf(g, c)
 			g.Expect(made).To(HaveLen(1))
@@ -75,7 +75,7 @@ func acceptedBackups() {
 		if o.Proxy != nil {
 			o.restart()
 		}
-		reaches(er, v1alpha1.RestoreComplete)
+		reaches(er, v1beta1.RestoreComplete)
 		settles(c)
 		Expect(namesOf(c)).To(Equal([]string{"doomed-3", "doomed-4", "doomed-5"}))
 		Expect(filled(c)).To(Equal(data))
@@ -91,13 +91,13 @@ func acceptedBackups() {
 		second := back(c, "offsite", "second")
 		lose(c, namesOf(c)...)
 		accept := fmt.Sprintf("backup/second@%d", second.Status.Revision)
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "no voter is left; EtcdBackup second is the newest verified backup")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "no voter is left; EtcdBackup second is the newest verified backup")
 		Eventually(func(g Gomega) {
 			g.Expect(read(g, c).Status.QuorumLoss).To(HaveValue(And(HaveField("Accept", ""), HaveField("Backup.Accept", accept))))
 		}).Should(Succeed())
 		Expect(edit(c, accepting(accept))).To(Succeed())
 		Eventually(func(g Gomega) {
-			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
 			g.Expect(read(g, c).Status.Restore).To(HaveValue(And(HaveField("Backup", "second"), HaveField("CompletedAt", Not(BeNil())))))
 		}).WithTimeout(5 * time.Minute).Should(Succeed())
 		settles(c)
@@ -106,8 +106,8 @@ func acceptedBackups() {
 	})
 }
 
-func restoresOf(g Gomega, c *v1alpha1.EtcdCluster) []v1alpha1.EtcdRestore {
-	var all v1alpha1.EtcdRestoreList
+func restoresOf(g Gomega, c *v1beta1.EtcdCluster) []v1beta1.EtcdRestore {
+	var all v1beta1.EtcdRestoreList
 	g.Expect(api.List(ctx, &all, client.InNamespace(c.Namespace))).To(Succeed())
 	return all.Items
 }

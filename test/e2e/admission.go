@@ -12,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // changeBack has a policy of the Kubernetes cluster change a label of the Service of members, and
 // change it back at every write, until it is lifted.
-func changeBack(c *v1alpha1.EtcdCluster) (lift func()) {
+func changeBack(c *v1beta1.EtcdCluster) (lift func()) {
 	GinkgoHelper()
 	const label = "app.kubernetes.io/part-of"
 	expression := fmt.Sprintf(`Object{metadata: Object.metadata{labels: {%q: "theirs"}}}`, label)

@@ -4,7 +4,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func whatIsChangedBack() {
@@ -16,7 +16,7 @@ func whatIsChangedBack() {
 		victim, _ := aFollower(c)
 		lose(c, victim.Name)
 		Eventually(membersOf).WithArguments(c).Should(And(Not(HaveKey(victim.Name)), HaveLen(3)))
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "Service "+c.Name)
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonStepRejected, "Service "+c.Name)
 		lift()
 		settles(c)
 		discard(c)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/tls"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 )
 
@@ -30,9 +31,17 @@ import (
 // claim data-<name>-<n>, all first members in initial-cluster, and a second advertised URL, which is the Service's.
 type source struct {
 	namespace, name string
-	password        string    // of root; empty: no authentication
-	ca              *pki.Pair // of clients and of peers; nil: plain text
+	password        string            // of root; empty: no authentication
+	ca              *pki.Pair         // of clients and of peers; nil: plain text
+	host            string            // in its certificate; empty: that of its Service
+	port            string            // for clients; empty: 2379
+	has             map[string]string // labels, of another layout than that of the chart
+	by              string            // EtcdCluster that may adopt it; empty: etcd
+	data            string            // directory on the volumes; empty: data
 }
+
+// withKeptVolumes has the layout of a StatefulSet written by hand, whose volumes are kept.
+func withKeptVolumes(s *source) { s.by, s.data = "data-"+s.name, "default.etcd" }
 
 // withRootPassword enables authentication, as the chart does by default.
 func withRootPassword(s *source) { s.password = "not a secret" }
@@ -96,6 +105,9 @@ func newSource(namespace, name string, options ...func(*source)) *source {
 }
 
 func (s *source) labels() map[string]string {
+	if s.has != nil {
+		return s.has
+	}
 	return map[string]string{
 		"app.kubernetes.io/name": "etcd", "app.kubernetes.io/instance": s.name, "app.kubernetes.io/component": "etcd-of-a-chart",
 	}
@@ -103,7 +115,8 @@ func (s *source) labels() map[string]string {
 
 func (s *source) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Namespace: s.namespace, Name: name, Labels: s.labels(), Annotations: map[string]string{v1alpha1.AnnotationAdoptedBy: "etcd"},
+		Namespace: s.namespace, Name: name, Labels: s.labels(),
+		Annotations: map[string]string{v1beta1.AnnotationAdoptedBy: cmp.Or(s.by, "etcd")},
 	}
 }
 
@@ -136,7 +149,7 @@ func (s *source) statefulSet() *appsv1.StatefulSet {
 	}
 	for _, pair := range [][2]string{
 		{"ETCD_NAME", "$(MY_POD_NAME)"},
-		{"ETCD_DATA_DIR", dir + "/data"},
+		{"ETCD_DATA_DIR", dir + "/" + cmp.Or(s.data, "data")},
 		{"ETCD_ADVERTISE_CLIENT_URLS", s.scheme() + "://" + host + ":2379," + s.scheme() + "://" + s.name + "." + s.namespace +
 			".svc.cluster.local:2379"},
 		{"ETCD_LISTEN_CLIENT_URLS", s.scheme() + "://0.0.0.0:2379"},
@@ -202,7 +215,7 @@ func (s *source) urls() []string {
 	GinkgoHelper()
 	var urls []string
 	for _, p := range podsOf(Default, s.namespace, client.MatchingLabels(s.labels())) {
-		urls = append(urls, s.scheme()+"://"+net.JoinHostPort(p.Status.PodIP, "2379"))
+		urls = append(urls, s.scheme()+"://"+net.JoinHostPort(p.Status.PodIP, cmp.Or(s.port, "2379")))
 	}
 	return urls
 }
@@ -230,7 +243,7 @@ func (s *source) identity() *tls.Config {
 	Expect(err).NotTo(HaveOccurred())
 	config, err := pki.ClientConfig(s.ca.CertPEM, pair)
 	Expect(err).NotTo(HaveOccurred())
-	config.ServerName = s.name + "." + s.namespace + ".svc"
+	config.ServerName = cmp.Or(s.host, s.name+"."+s.namespace+".svc")
 	return config
 }
 
@@ -303,7 +316,7 @@ func resolving(command *exec.Cmd, file string) *exec.Cmd {
 	return exec.Command("unshare", append([]string{"--mount", "sh", "-c", script, command.Path}, command.Args[1:]...)...)
 }
 
-func annotate(c *v1alpha1.EtcdCluster, key, value string) {
+func annotate(c *v1beta1.EtcdCluster, key, value string) {
 	GinkgoHelper()
 	now := now(c)
 	before := client.MergeFrom(now.DeepCopy())

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/load"
 )
 
@@ -27,9 +27,9 @@ func adoptions() {
 		startOperatorInCluster(namespace)
 		s := newSource(namespace, "legacy", withRootPassword)
 		before := s.fill()
-		c := applied(adopting(s, "etcd", func(a *v1alpha1.Adopt) {
+		c := applied(adopting(s, "etcd", func(a *v1beta1.Adopt) {
 			a.Services, a.StatefulSet = []string{s.name}, s.name
-			a.CredentialsRef = &v1alpha1.Credentials{Name: s.name, PasswordKey: "etcd-root-password"}
+			a.CredentialsRef = &v1beta1.Credentials{Name: s.name, PasswordKey: "etcd-root-password"}
 		}))
 		writer := s.client(s.serviceURL())
 		beats := writesWhile(writer, func() { isAdopted(c) })
@@ -47,10 +47,10 @@ func adoptions() {
 		startOperatorInCluster(namespace)
 		s := newSource(namespace, "kamaji", withAuthority)
 		before := s.fill()
-		c := applied(adopting(s, "etcd", func(a *v1alpha1.Adopt) {
+		c := applied(adopting(s, "etcd", func(a *v1beta1.Adopt) {
 			a.Services, a.StatefulSet = []string{s.name}, s.name
-			a.ClientSecretRef = &v1alpha1.LocalSecret{Name: s.name + "-root"}
-			a.PeerAuthorityRef, a.ClientAuthorityRef = &v1alpha1.LocalSecret{Name: s.name + "-ca"}, &v1alpha1.LocalSecret{Name: s.name + "-ca"}
+			a.ClientSecretRef = &v1beta1.LocalSecret{Name: s.name + "-root"}
+			a.PeerAuthorityRef, a.ClientAuthorityRef = &v1beta1.LocalSecret{Name: s.name + "-ca"}, &v1beta1.LocalSecret{Name: s.name + "-ca"}
 		}))
 		writer := s.client(s.serviceURL())
 		beats := writesWhile(writer, func() { isAdopted(c) })
@@ -59,25 +59,76 @@ func adoptions() {
 		Expect(s.read(writer)).To(Equal(before))
 		Eventually(func(g Gomega) {
 			for _, a := range read(g, c).Status.Authorities {
-				g.Expect(a.Phase).NotTo(Equal(v1alpha1.RotationStable), "the rotation of %s to begin", a.Name)
+				g.Expect(a.Phase).NotTo(Equal(v1beta1.RotationStable), "the rotation of %s to begin", a.Name)
 			}
 		}).Should(Succeed())
 	})
 
-	It("joins a plain StatefulSet, and leaves it again when that is asked for", func() {
+	It("keeps the volumes of a StatefulSet, while clients write by its Service and the operator is killed", Label("long"), func() {
+		needsService()
+		namespace := newNamespace()
+		o := startOperatorInCluster(namespace)
+		s := newSource(namespace, "plain", withKeptVolumes)
+		before, volumes := s.fill(), s.volumes()
+		first := s.client(s.urls()...)
+		ids := memberIDs(first)
+		writer := s.client(s.serviceURL())
+		c := applied(adopting(s, "data-plain", func(a *v1beta1.Adopt) {
+			a.Services, a.StatefulSet, a.Volumes = []string{s.name}, s.name, v1beta1.KeepVolumes
+		}))
+		beats := writesWhile(writer, func() {
+			takesOver(c, 1)
+			o.restart()
+			takesOver(c, 2)
+			isAdopted(c)
+		})
+		Expect(beats.Gap).To(BeNumerically("<", outage))
+		written, err := writer.Get(ctx, "pulse")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(written.Kvs).To(ConsistOf(HaveField("Version", BeNumerically(">=", beats.Writes))), "each acknowledged write is there")
+		settles(c)
+		s.isStopped()
+		Expect(s.read(writer)).To(Equal(before), "keys, revisions and leases are as they were")
+		Expect(memberIDs(writer)).To(ConsistOf(ids), "no member was added")
+		Expect(listed(writer)).To(ConsistOf("data-plain-0", "data-plain-1", "data-plain-2"))
+		Expect(s.volumes()).To(Equal(volumes), "and no volume was made")
+	})
+
+	It("keeps the volumes of a StatefulSet with certificates of its own authority", Label("long"), func() {
+		needsService()
+		namespace := newNamespace()
+		startOperatorInCluster(namespace)
+		s := newSource(namespace, "secure", withKeptVolumes, withAuthority)
+		before, volumes := s.fill(), s.volumes()
+		writer := s.client(s.serviceURL())
+		ids := memberIDs(writer)
+		c := applied(adopting(s, "data-secure", func(a *v1beta1.Adopt) {
+			a.Services, a.StatefulSet, a.Volumes = []string{s.name}, s.name, v1beta1.KeepVolumes
+			a.ClientSecretRef = &v1beta1.LocalSecret{Name: s.name + "-root"}
+			a.PeerAuthorityRef, a.ClientAuthorityRef = &v1beta1.LocalSecret{Name: s.name + "-ca"}, &v1beta1.LocalSecret{Name: s.name + "-ca"}
+		}))
+		beats := writesWhile(writer, func() { isAdopted(c) })
+		Expect(beats.Gap).To(BeNumerically("<", outage))
+		s.isStopped()
+		Expect(s.read(writer)).To(Equal(before))
+		Expect(memberIDs(writer)).To(ConsistOf(ids))
+		Expect(s.volumes()).To(Equal(volumes))
+	})
+
+	It("joins a plain StatefulSet, and leaves it again when that is asked for", Label("long"), func() {
 		namespace := newNamespace()
 		startOperatorInCluster(namespace)
 		s := newSource(namespace, "plain")
 		before := s.fill()
-		c := applied(adopting(s, "etcd", func(*v1alpha1.Adopt) {}))
+		c := applied(adopting(s, "etcd", func(*v1beta1.Adopt) {}))
 		Eventually(func(g Gomega) {
-			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAdopted)).To(HaveField("Message", HavePrefix("1 of 3 members of the operator "+
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAdopted)).To(HaveField("Message", HavePrefix("1 of 3 members of the operator "+
 				"have joined")))
 		}).WithTimeout(2 * time.Minute).Should(Succeed())
-		annotate(c, v1alpha1.AnnotationUndoAdoption, "true")
+		annotate(c, v1beta1.AnnotationUndoAdoption, "true")
 		Eventually(func(g Gomega) {
-			is := conditionOf(read(g, c), v1alpha1.ConditionAdopted)
-			g.Expect(is.Reason).To(Equal(v1alpha1.ReasonAdoptionUndone))
+			is := conditionOf(read(g, c), v1beta1.ConditionAdopted)
+			g.Expect(is.Reason).To(Equal(v1beta1.ReasonAdoptionUndone))
 			g.Expect(is.Message).To(HavePrefix("0 members of the operator are in the cluster"))
 			g.Expect(podsOf(g, namespace, ours(c))).To(BeEmpty())
 		}).WithTimeout(2 * time.Minute).Should(Succeed())
@@ -86,19 +137,19 @@ func adoptions() {
 		Expect(s.read(etcd)).To(Equal(before))
 	})
 
-	It("says why a running cluster cannot be adopted, and adopts it when that is put right", func() {
+	It("says why a running cluster cannot be adopted, and adopts it when that is put right", Label("long"), func() {
 		namespace := newNamespace()
 		startOperatorInCluster(namespace)
 		s := newSource(namespace, "odd")
-		c := applied(adopting(s, "etcd", func(a *v1alpha1.Adopt) { a.Endpoints = []string{"http://nothing-there." + namespace + ".svc:2379"} }))
-		says(c, v1alpha1.ConditionAdopted, v1alpha1.ReasonSourceUnreachable, "cannot be read")
+		c := applied(adopting(s, "etcd", func(a *v1beta1.Adopt) { a.Endpoints = []string{"http://nothing-there." + namespace + ".svc:2379"} }))
+		says(c, v1beta1.ConditionAdopted, v1beta1.ReasonSourceUnreachable, "cannot be read")
 		remove(c)
-		c = applied(newCluster(namespace, "etcd", func(spec *v1alpha1.EtcdClusterSpec) {
-			*spec = adopting(s, "etcd", func(*v1alpha1.Adopt) {}).Spec
+		c = applied(newCluster(namespace, "etcd", func(spec *v1beta1.EtcdClusterSpec) {
+			*spec = adopting(s, "etcd", func(*v1beta1.Adopt) {}).Spec
 			spec.Version = "3.7"
 		}))
-		says(c, v1alpha1.ConditionAdopted, v1alpha1.ReasonSourceUnfit, `adopt it with version "3.6", and upgrade it then`)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = "3.6" })).To(Succeed())
+		says(c, v1beta1.ConditionAdopted, v1beta1.ReasonSourceUnfit, `adopt it with version "3.6", and upgrade it then`)
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Version = "3.6" })).To(Succeed())
 		isAdopted(c)
 		settles(c)
 	})
@@ -118,34 +169,34 @@ func writesWhile(etcd *clientv3.Client, happens func()) load.Beats {
 }
 
 // isAdopted waits for the end of an adoption.
-func isAdopted(c *v1alpha1.EtcdCluster) {
+func isAdopted(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	begun := time.Now()
 	Eventually(func(g Gomega) {
 		now := read(g, c)
 		said := fmt.Sprintf("%+v", now.Status.Conditions)
-		g.Expect(conditionOf(now, v1alpha1.ConditionAdopted)).To(HaveField("Status", metav1.ConditionTrue), said)
+		g.Expect(conditionOf(now, v1beta1.ConditionAdopted)).To(HaveField("Status", metav1.ConditionTrue), said)
 		g.Expect(now.Status.Adoption).To(gstruct.PointTo(HaveField("CompletedAt", Not(BeNil()))))
 	}).WithTimeout(5 * time.Minute).Should(Succeed())
 	measured("adoption", time.Since(begun))
 }
 
-func applied(c *v1alpha1.EtcdCluster) *v1alpha1.EtcdCluster {
+func applied(c *v1beta1.EtcdCluster) *v1beta1.EtcdCluster {
 	GinkgoHelper()
 	Expect(api.Create(ctx, c)).To(Succeed())
 	return c
 }
 
 // adopting is an EtcdCluster that takes a source over.
-func adopting(s *source, name string, change func(*v1alpha1.Adopt)) *v1alpha1.EtcdCluster {
-	adopt := &v1alpha1.Adopt{Endpoints: []string{s.podURL(0)}}
+func adopting(s *source, name string, change func(*v1beta1.Adopt)) *v1beta1.EtcdCluster {
+	adopt := &v1beta1.Adopt{Endpoints: []string{s.podURL(0)}}
 	change(adopt)
-	return newCluster(s.namespace, name, func(spec *v1alpha1.EtcdClusterSpec) {
+	return newCluster(s.namespace, name, func(spec *v1beta1.EtcdClusterSpec) {
 		spec.Version = "3.6"
 		if s.ca == nil {
-			spec.TLS.Mode = v1alpha1.TLSDisabled
+			spec.TLS.Mode = v1beta1.TLSDisabled
 		}
-		spec.Bootstrap = &v1alpha1.BootstrapSpec{Adopt: adopt}
+		spec.Bootstrap = &v1beta1.BootstrapSpec{Adopt: adopt}
 	})
 }
 
@@ -158,6 +209,38 @@ func listed(etcd *clientv3.Client) []string {
 		names = append(names, m.Name)
 	}
 	return names
+}
+
+// takesOver waits until that many sources have become members.
+func takesOver(c *v1beta1.EtcdCluster, sources int) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		is := conditionOf(read(g, c), v1beta1.ConditionAdopted)
+		g.Expect(is).To(HaveField("Message", HavePrefix(fmt.Sprintf("members of the operator have the volumes of %d of 3", sources))))
+	}).WithTimeout(2 * time.Minute).Should(Succeed())
+}
+
+func memberIDs(etcd *clientv3.Client) []uint64 {
+	GinkgoHelper()
+	list, err := etcd.MemberList(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	var ids []uint64
+	for _, m := range list.Members {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// volumes are the PersistentVolumes of all claims in the namespace, by claim.
+func (s *source) volumes() map[string]string {
+	GinkgoHelper()
+	var claims corev1.PersistentVolumeClaimList
+	Expect(api.List(ctx, &claims, client.InNamespace(s.namespace))).To(Succeed())
+	all := map[string]string{}
+	for _, claim := range claims.Items {
+		all[claim.Name] = claim.Spec.VolumeName
+	}
+	return all
 }
 
 func (s *source) claims() []corev1.PersistentVolumeClaim {

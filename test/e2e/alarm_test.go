@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func alarms() {
@@ -33,10 +33,10 @@ func alarms() {
 		before := uids(c)
 		quota := func(size *resource.Quantity) {
 			GinkgoHelper()
-			Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.Quota = size })).To(Succeed())
+			Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Etcd.Quota = size })).To(Succeed())
 		}
 		quota(ptr.To(resource.MustParse("64Mi")))
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "spec.etcd.quota is less than the database of cramped-")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "spec.etcd.quota is less than the database of cramped-")
 		put(c, "key", "value")
 		quota(nil)
 		settles(c)
@@ -81,8 +81,8 @@ func alarms() {
 		fill := func() { fillUp(c, func(int) string { written++; return fmt.Sprintf("big/%d", written) }) }
 		Eventually(func(g Gomega) { // what is free within the file is given back first, and can be written again
 			fill()
-			degraded := conditionOf(read(g, c), v1alpha1.ConditionDegraded)
-			g.Expect(degraded.Reason).To(Equal(v1alpha1.ReasonActionRequired))
+			degraded := conditionOf(read(g, c), v1beta1.ConditionDegraded)
+			g.Expect(degraded.Reason).To(Equal(v1beta1.ReasonActionRequired))
 			g.Expect(degraded.Message).To(And(ContainSubstring(`keys that begin with "big/"`),
 				ContainSubstring("delete keys, or raise spec.etcd.quota")))
 		}).WithTimeout(6 * time.Minute).WithPolling(5 * time.Second).Should(Succeed())
@@ -99,9 +99,9 @@ func alarms() {
 		needsService()
 		namespace := newNamespace()
 		startOperator(namespace)
-		c := create(newCluster(namespace, "hollow", func(spec *v1alpha1.EtcdClusterSpec) {
+		c := create(newCluster(namespace, "hollow", func(spec *v1beta1.EtcdClusterSpec) {
 			spec.Storage.Size = ptr.To(resource.MustParse("1Gi"))
-			spec.Maintenance.Defragmentation = v1alpha1.Defragmentation{MinFree: ptr.To(resource.MustParse("20Mi"))}
+			spec.Maintenance.Defragmentation = v1beta1.Defragmentation{MinFree: ptr.To(resource.MustParse("20Mi"))}
 		}))
 		known := members(c)
 		putLarge(c, 60)
@@ -128,15 +128,15 @@ func alarms() {
 	It("fault 26: with noSpace Off, a database that has reached its quota is read from, and nothing is restarted or replaced", func() {
 		namespace := newNamespace()
 		startOperator(namespace)
-		c := create(newCluster(namespace, "full", smallQuota, func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Maintenance.NoSpace = v1alpha1.NoSpaceOff
+		c := create(newCluster(namespace, "full", smallQuota, func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Maintenance.NoSpace = v1beta1.NoSpaceOff
 		}))
 		put(c, "key", "value")
 		known, before := members(c), uids(c)
 
 		fillUp(c, func(i int) string { return fmt.Sprintf("big/%d", i) })
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "NOSPACE")
-		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonNoSpace, "NOSPACE")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "NOSPACE")
+		says(c, v1beta1.ConditionAvailable, v1beta1.ReasonNoSpace, "NOSPACE")
 		stays(aWhile, func(g Gomega) {
 			g.Expect(uids(c)).To(Equal(before))
 			g.Expect(restarts(c)).To(HaveEach(BeZero()))
@@ -168,12 +168,12 @@ func alarms() {
 }
 
 // smallQuota leaves room on the volume for a copy of the data, beside the write-ahead log.
-func smallQuota(spec *v1alpha1.EtcdClusterSpec) {
+func smallQuota(spec *v1beta1.EtcdClusterSpec) {
 	spec.Etcd.Quota, spec.Storage.Size = ptr.To(resource.MustParse("64Mi")), ptr.To(resource.MustParse("1Gi"))
 }
 
 // fillUp writes a MiB at a time until etcd takes no more.
-func fillUp(c *v1alpha1.EtcdCluster, key func(i int) string) {
+func fillUp(c *v1beta1.EtcdCluster, key func(i int) string) {
 	GinkgoHelper()
 	By("writing until etcd takes no more")
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {

@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func faultsOfTheCluster() {
@@ -26,7 +26,7 @@ func faultsOfTheCluster() {
 		DeferCleanup(devcluster, "start", "kube-apiserver")
 		time.Sleep(down)
 		devcluster("start", "kube-apiserver")
-		Eventually(func() error { return api.Get(ctx, keyOf(c), &v1alpha1.EtcdCluster{}) }).Should(Succeed())
+		Eventually(func() error { return api.Get(ctx, keyOf(c), &v1beta1.EtcdCluster{}) }).Should(Succeed())
 		time.Sleep(20 * time.Second)
 
 		Expect(w.end().failed).To(BeEmpty())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
+	"net"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -14,13 +15,13 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 )
 
 // runClient runs etcdctl in a Pod like an application's: under Pod Security
 // restricted, with the client Secret mounted as it is.
-func runClient(c *v1alpha1.EtcdCluster, command ...string) corev1.PodPhase {
+func runClient(c *v1beta1.EtcdCluster, command ...string) corev1.PodPhase {
 	GinkgoHelper()
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, GenerateName: "client-"},
@@ -59,17 +60,17 @@ func runClient(c *v1alpha1.EtcdCluster, command ...string) corev1.PodPhase {
 
 // handshake makes one request, because TLS 1.3 tells a client of its bad
 // certificate only then.
-func handshake(c *v1alpha1.EtcdCluster, identity *tls.Config) error {
+func handshake(c *v1beta1.EtcdCluster, identity *tls.Config) error {
 	GinkgoHelper()
 	return handshakeAt(c, "2379", identity)
 }
 
-func handshakeAt(c *v1alpha1.EtcdCluster, port string, identity *tls.Config) error {
+func handshakeAt(c *v1beta1.EtcdCluster, port string, identity *tls.Config) error {
 	GinkgoHelper()
 	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	dialer := tls.Dialer{Config: identity}
-	connection, err := dialer.DialContext(limited, "tcp", pods(c)[0].Status.PodIP+":"+port)
+	connection, err := dialer.DialContext(limited, "tcp", net.JoinHostPort(pods(c)[0].Status.PodIP, port))
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func selfSigned() tls.Certificate {
 }
 
 // servingClients are the Pods that the client Service sends clients to.
-func servingClients(g Gomega, c *v1alpha1.EtcdCluster) []string {
+func servingClients(g Gomega, c *v1beta1.EtcdCluster) []string {
 	var slices discoveryv1.EndpointSliceList
 	ofService := client.MatchingLabels{discoveryv1.LabelServiceName: c.ClientService()}
 	g.Expect(api.List(ctx, &slices, client.InNamespace(c.Namespace), ofService)).To(Succeed())

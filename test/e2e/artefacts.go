@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // keepArtefacts saves what there is to know about a spec that failed. Secrets are
@@ -52,12 +52,12 @@ func keep(folder, name string, text []byte) {
 
 func keepObjects(folder, namespace string) {
 	lists := map[string]client.ObjectList{
-		"etcdclusters": &v1alpha1.EtcdClusterList{}, "pods": &corev1.PodList{}, "claims": &corev1.PersistentVolumeClaimList{},
+		"etcdclusters": &v1beta1.EtcdClusterList{}, "pods": &corev1.PodList{}, "claims": &corev1.PersistentVolumeClaimList{},
 		"services": &corev1.ServiceList{}, "budgets": &policyv1.PodDisruptionBudgetList{}, "events": &eventsv1.EventList{},
 		"networkpolicies": &networkingv1.NetworkPolicyList{},
-		"jobs":            &batchv1.JobList{}, "backups": &v1alpha1.EtcdBackupList{}, "stores": &v1alpha1.EtcdBackupStoreList{},
-		"users": &v1alpha1.EtcdUserList{}, "roles": &v1alpha1.EtcdRoleList{},
-		"drills": &v1alpha1.EtcdDrillList{},
+		"jobs":            &batchv1.JobList{}, "backups": &v1beta1.EtcdBackupList{}, "stores": &v1beta1.EtcdBackupStoreList{},
+		"users": &v1beta1.EtcdUserList{}, "roles": &v1beta1.EtcdRoleList{},
+		"drills": &v1beta1.EtcdDrillList{},
 	}
 	for name, list := range lists {
 		if err := api.List(ctx, list, client.InNamespace(namespace)); err != nil {

@@ -14,12 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func backups() {
-	var c *v1alpha1.EtcdCluster
-	var first *v1alpha1.EtcdBackup
+	var c *v1beta1.EtcdCluster
+	var first *v1beta1.EtcdBackup
 	var data map[string]string
 
 	BeforeAll(func() {
@@ -93,15 +93,15 @@ func backups() {
 
 	It("fault 58: that somebody has deleted from the store are told to be gone, are not restored, and are back when their content is", func() {
 		lost := first
-		complete := conditionIn(lost.Status.Conditions, v1alpha1.ConditionComplete)
+		complete := conditionIn(lost.Status.Conditions, v1beta1.ConditionComplete)
 		time.Sleep(time.Until(complete.LastTransitionTime.Add(65 * time.Second))) // of a younger one no list proves that it is gone
 		content := filepath.Join(folderOf(c.Namespace, "offsite"), lost.Status.Path)
 		Expect(os.Rename(content, content+".away")).To(Succeed())
 		lookIn(c.Namespace, "offsite")
-		completeIs(lost, metav1.ConditionFalse, v1alpha1.ReasonContentGone)
+		completeIs(lost, metav1.ConditionFalse, v1beta1.ReasonContentGone)
 		nothing := newCluster(c.Namespace, "from-lost", restoring(lost.Name), oneMember)
 		Expect(api.Create(ctx, nothing)).To(Succeed())
-		says(nothing, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, lost.Name)
+		says(nothing, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, lost.Name)
 		Expect(pods(nothing)).To(BeEmpty())
 		discard(nothing)
 		Expect(os.Rename(content+".away", content)).To(Succeed())
@@ -111,9 +111,9 @@ func backups() {
 
 	It("are found again by whoever has nothing but the store", func() {
 		Expect(api.Delete(ctx, first)).To(Succeed())
-		Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(first), &v1alpha1.EtcdBackup{})) }).Should(BeTrue())
+		Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(first), &v1beta1.EtcdBackup{})) }).Should(BeTrue())
 		lookIn(c.Namespace, "offsite")
-		var again *v1alpha1.EtcdBackup
+		var again *v1beta1.EtcdBackup
 		Eventually(func(g Gomega) {
 			again = nil
 			for _, b := range backupsOf(g, c.Namespace) {
@@ -133,15 +133,15 @@ func backups() {
 		damageFile(partsOf(bad)[0])
 		restored := newCluster(c.Namespace, "unharmed", restoring("bad"), oneMember)
 		Expect(api.Create(ctx, restored)).To(Succeed())
-		says(restored, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "corrupt")
+		says(restored, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "corrupt")
 		Expect(pods(restored)).To(BeEmpty())
 		verifyAgain(bad)
-		backupSays(bad, v1alpha1.ConditionVerified, v1alpha1.ReasonJobCorrupt, "corrupt")
+		backupSays(bad, v1beta1.ConditionVerified, v1beta1.ReasonJobCorrupt, "corrupt")
 		discard(restored)
 	})
 
 	It("are deleted from the store if that is asked for", func() {
-		gone := back(c, "offsite", "gone", func(spec *v1alpha1.EtcdBackupSpec) { spec.DeletionPolicy = v1alpha1.DeleteBackup })
+		gone := back(c, "offsite", "gone", func(spec *v1beta1.EtcdBackupSpec) { spec.DeletionPolicy = v1beta1.DeleteBackup })
 		Expect(partsOf(gone)).NotTo(BeEmpty())
 		files := partsOf(gone)
 		Expect(api.Delete(ctx, gone)).To(Succeed())
@@ -154,13 +154,13 @@ func backups() {
 	It("quote what they wait for", func() {
 		waiting := newBackup(c, "nowhere", "waiting")
 		Expect(api.Create(ctx, waiting)).To(Succeed())
-		backupSays(waiting, v1alpha1.ConditionComplete, v1alpha1.ReasonStoreMissing, "nowhere")
+		backupSays(waiting, v1beta1.ConditionComplete, v1beta1.ReasonStoreMissing, "nowhere")
 		Expect(api.Delete(ctx, waiting)).To(Succeed())
 		Eventually(func() error { return api.Get(ctx, keyOf(waiting), waiting) }).ShouldNot(Succeed())
 
 		nothing := newCluster(c.Namespace, "nothing", restoring("no-such-backup"), oneMember)
 		Expect(api.Create(ctx, nothing)).To(Succeed())
-		says(nothing, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "no-such-backup")
+		says(nothing, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "no-such-backup")
 		Expect(pods(nothing)).To(BeEmpty())
 		Expect(claims(nothing)).To(BeEmpty())
 		discard(nothing)
@@ -168,7 +168,7 @@ func backups() {
 }
 
 // leased writes a key that ends with a lease.
-func leased(c *v1alpha1.EtcdCluster, key string, lasts time.Duration) clientv3.LeaseID {
+func leased(c *v1beta1.EtcdCluster, key string, lasts time.Duration) clientv3.LeaseID {
 	GinkgoHelper()
 	var id clientv3.LeaseID
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
@@ -184,10 +184,10 @@ func leased(c *v1alpha1.EtcdCluster, key string, lasts time.Duration) clientv3.L
 }
 
 // verifyAgain asks for another trial.
-func verifyAgain(backup *v1alpha1.EtcdBackup) {
+func verifyAgain(backup *v1beta1.EtcdBackup) {
 	GinkgoHelper()
 	readBackup(Default, backup)
 	before := client.MergeFrom(backup.DeepCopy())
-	backup.Annotations = map[string]string{v1alpha1.AnnotationVerifyOnce: time.Now().Format(time.RFC3339)}
+	backup.Annotations = map[string]string{v1beta1.AnnotationVerifyOnce: time.Now().Format(time.RFC3339)}
 	Expect(api.Patch(ctx, backup, before)).To(Succeed())
 }

@@ -20,18 +20,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // newVolumeStore creates a store on a volume of its own, and waits until it can be used.
-func newVolumeStore(namespace, name string) *v1alpha1.EtcdBackupStore {
+func newVolumeStore(namespace, name string) *v1beta1.EtcdBackupStore {
 	GinkgoHelper()
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: newClaimSpec()}
 	claim.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("256Mi")
 	Expect(api.Create(ctx, claim)).To(Succeed())
-	store := &v1alpha1.EtcdBackupStore{
+	store := &v1beta1.EtcdBackupStore{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Claim: name}},
+		Spec:       v1beta1.EtcdBackupStoreSpec{Volume: &v1beta1.VolumeStore{Claim: name}},
 	}
 	Expect(api.Create(ctx, store)).To(Succeed())
 	canBeUsed(store)
@@ -39,37 +39,37 @@ func newVolumeStore(namespace, name string) *v1alpha1.EtcdBackupStore {
 }
 
 // canBeUsed waits until a store says so.
-func canBeUsed(store *v1alpha1.EtcdBackupStore) {
+func canBeUsed(store *v1beta1.EtcdBackupStore) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(api.Get(ctx, keyOf(store), store)).To(Succeed())
-		g.Expect(conditionIn(store.Status.Conditions, v1alpha1.ConditionReady)).To(HaveField("Status", metav1.ConditionTrue))
+		g.Expect(conditionIn(store.Status.Conditions, v1beta1.ConditionReady)).To(HaveField("Status", metav1.ConditionTrue))
 	}).Should(Succeed(), "store %s to be ready", store.Name)
 }
 
 // lookIn has a store be looked at now.
 func lookIn(namespace, name string) {
 	GinkgoHelper()
-	store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	store := &v1beta1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	Expect(api.Patch(ctx, store, client.RawPatch(types.MergePatchType,
-		fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationCheck, time.Now().Format(time.RFC3339Nano))))).To(Succeed())
+		fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1beta1.AnnotationCheck, time.Now().Format(time.RFC3339Nano))))).To(Succeed())
 }
 
 // completeIs waits until a backup is Complete, or is not for that reason; any reason will do if none is given.
-func completeIs(b *v1alpha1.EtcdBackup, status metav1.ConditionStatus, reason string) {
+func completeIs(b *v1beta1.EtcdBackup, status metav1.ConditionStatus, reason string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		readBackup(g, b)
-		complete := conditionIn(b.Status.Conditions, v1alpha1.ConditionComplete)
+		complete := conditionIn(b.Status.Conditions, v1beta1.ConditionComplete)
 		g.Expect(complete).To(And(HaveField("Status", status), HaveField("Reason", ContainSubstring(reason))))
 	}).WithTimeout(2 * time.Minute).Should(Succeed())
 }
 
 // newBackup is one of a cluster.
-func newBackup(c *v1alpha1.EtcdCluster, store, name string, changes ...func(*v1alpha1.EtcdBackupSpec)) *v1alpha1.EtcdBackup {
-	backup := &v1alpha1.EtcdBackup{
+func newBackup(c *v1beta1.EtcdCluster, store, name string, changes ...func(*v1beta1.EtcdBackupSpec)) *v1beta1.EtcdBackup {
+	backup := &v1beta1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
-		Spec:       v1alpha1.EtcdBackupSpec{Cluster: c.Name, Store: store},
+		Spec:       v1beta1.EtcdBackupSpec{Cluster: c.Name, Store: store},
 	}
 	for _, change := range changes {
 		change(&backup.Spec)
@@ -78,7 +78,7 @@ func newBackup(c *v1alpha1.EtcdCluster, store, name string, changes ...func(*v1a
 }
 
 // back makes a backup, and waits until it is verified.
-func back(c *v1alpha1.EtcdCluster, store, name string, changes ...func(*v1alpha1.EtcdBackupSpec)) *v1alpha1.EtcdBackup {
+func back(c *v1beta1.EtcdCluster, store, name string, changes ...func(*v1beta1.EtcdBackupSpec)) *v1beta1.EtcdBackup {
 	GinkgoHelper()
 	backup := newBackup(c, store, name, changes...)
 	Expect(api.Create(ctx, backup)).To(Succeed())
@@ -86,23 +86,23 @@ func back(c *v1alpha1.EtcdCluster, store, name string, changes ...func(*v1alpha1
 	return backup
 }
 
-func isVerified(backup *v1alpha1.EtcdBackup) {
+func isVerified(backup *v1beta1.EtcdBackup) {
 	GinkgoHelper()
 	isVerifiedIn(2*time.Minute, backup)
 }
 
 // isVerifiedIn waits longer: after a failure the next attempt is made after a while.
-func isVerifiedIn(limit time.Duration, backup *v1alpha1.EtcdBackup) {
+func isVerifiedIn(limit time.Duration, backup *v1beta1.EtcdBackup) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		readBackup(g, backup)
-		g.Expect(conditionIn(backup.Status.Conditions, v1alpha1.ConditionVerified)).To(HaveField("Status", metav1.ConditionTrue))
-		g.Expect(backup.Status.Phase).To(Equal(v1alpha1.BackupComplete))
+		g.Expect(conditionIn(backup.Status.Conditions, v1beta1.ConditionVerified)).To(HaveField("Status", metav1.ConditionTrue))
+		g.Expect(backup.Status.Phase).To(Equal(v1beta1.BackupComplete))
 	}).WithTimeout(limit).Should(Succeed(), "backup %s to be verified", backup.Name)
 }
 
 // backupSays waits until a backup says the reason in the condition, with a message that contains the words.
-func backupSays(backup *v1alpha1.EtcdBackup, kind, reason, words string) {
+func backupSays(backup *v1beta1.EtcdBackup, kind, reason, words string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		readBackup(g, backup)
@@ -111,7 +111,7 @@ func backupSays(backup *v1alpha1.EtcdBackup, kind, reason, words string) {
 	}).Should(Succeed())
 }
 
-func readBackup(g Gomega, backup *v1alpha1.EtcdBackup) {
+func readBackup(g Gomega, backup *v1beta1.EtcdBackup) {
 	g.Expect(api.Get(ctx, keyOf(backup), backup)).To(Succeed())
 }
 
@@ -134,16 +134,16 @@ func jobsOf(g Gomega, namespace string) []string {
 }
 
 // backupsOf are the backups in a namespace that stand for what lies in a store.
-func backupsOf(g Gomega, namespace string) []v1alpha1.EtcdBackup {
-	var list v1alpha1.EtcdBackupList
+func backupsOf(g Gomega, namespace string) []v1beta1.EtcdBackup {
+	var list v1beta1.EtcdBackupList
 	g.Expect(api.List(ctx, &list, client.InNamespace(namespace))).To(Succeed())
 	return list.Items
 }
 
 // restoring begins with a backup of the same namespace.
-func restoring(backup string) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) {
-		spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Backup: backup}}
+func restoring(backup string) func(*v1beta1.EtcdClusterSpec) {
+	return func(spec *v1beta1.EtcdClusterSpec) {
+		spec.Bootstrap = &v1beta1.BootstrapSpec{Restore: &v1beta1.Restore{Backup: backup}}
 	}
 }
 
@@ -172,7 +172,7 @@ func fillVolume(namespace, name string) (makeRoom func()) {
 }
 
 // putUnpackable writes so many keys of a MiB that cannot be compressed.
-func putUnpackable(c *v1alpha1.EtcdCluster, mebibytes int) {
+func putUnpackable(c *v1beta1.EtcdCluster, mebibytes int) {
 	GinkgoHelper()
 	noise := make([]byte, 1<<20)
 	for i := range mebibytes {
@@ -182,15 +182,15 @@ func putUnpackable(c *v1alpha1.EtcdCluster, mebibytes int) {
 }
 
 // runningPodOf waits for the Pod that writes a backup.
-func runningPodOf(backup *v1alpha1.EtcdBackup) *corev1.Pod {
+func runningPodOf(backup *v1beta1.EtcdBackup) *corev1.Pod {
 	GinkgoHelper()
-	return &runningPods(backup.Namespace, client.MatchingLabels{v1alpha1.LabelBackup: backup.Name, v1alpha1.LabelTask: "backup"})[0]
+	return &runningPods(backup.Namespace, client.MatchingLabels{v1beta1.LabelBackup: backup.Name, v1beta1.LabelTask: "backup"})[0]
 }
 
 // fillingPods waits for the Pods that fill the volumes of a cluster.
-func fillingPods(c *v1alpha1.EtcdCluster) []corev1.Pod {
+func fillingPods(c *v1beta1.EtcdCluster) []corev1.Pod {
 	GinkgoHelper()
-	return runningPods(c.Namespace, client.MatchingLabels{v1alpha1.LabelTask: "restore"})
+	return runningPods(c.Namespace, client.MatchingLabels{v1beta1.LabelTask: "restore"})
 }
 
 func runningPods(namespace string, labels client.MatchingLabels) []corev1.Pod {
@@ -205,7 +205,7 @@ func runningPods(namespace string, labels client.MatchingLabels) []corev1.Pod {
 }
 
 // partsOf are the files of a backup in a store on a volume: its manifest last.
-func partsOf(backup *v1alpha1.EtcdBackup) []string {
+func partsOf(backup *v1beta1.EtcdBackup) []string {
 	GinkgoHelper()
 	files, err := filepath.Glob(filepath.Join(folderOf(backup.Namespace, backup.Status.Store), backup.Status.Path, "*"))
 	Expect(err).NotTo(HaveOccurred())

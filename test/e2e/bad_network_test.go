@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/netfault"
 )
@@ -55,7 +55,7 @@ func minorities(u *undisturbed) {
 			one, others := netfault.Split(networks(u.c), u.chosen(role))
 			elections := u.during(func() {
 				one.CutOff(others...)
-				says(u.c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberDown, one.Member+" not healthy")
+				says(u.c, v1beta1.ConditionDegraded, v1beta1.ReasonMemberDown, one.Member+" not healthy")
 				u.stays(others...)
 				one.Heal()
 			})
@@ -75,7 +75,7 @@ func minorities(u *undisturbed) {
 			}
 			return apiproxy.Pass
 		})
-		Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) })).To(Succeed())
+		Expect(edit(u.c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) })).To(Succeed())
 		Eventually(membersOf).WithArguments(u.c).Should(HaveKey("?"))
 		elections := u.during(func() {
 			lead.OnlyWith(near)
@@ -159,17 +159,17 @@ func blindness(u *undisturbed) {
 		here := netfault.Here()
 		DeferCleanup(here.Heal)
 		u.during(func() {
-			here.Filter("", fmt.Sprintf("meta skgid %d tcp dport %d drop", operatorGroup, v1alpha1.ClientPort))
+			here.Filter("", fmt.Sprintf("meta skgid %d tcp dport %d drop", operatorGroup, v1beta1.ClientPort))
 			u.o.Forget()
-			Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) })).To(Succeed())
-			says(u.c, v1alpha1.ConditionAvailable, v1alpha1.ReasonUnreachable, "")
+			Expect(edit(u.c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) })).To(Succeed())
+			says(u.c, v1beta1.ConditionAvailable, v1beta1.ReasonUnreachable, "")
 			stays(aWhile, func(g Gomega) {
-				available := conditionOf(read(g, u.c), v1alpha1.ConditionAvailable)
+				available := conditionOf(read(g, u.c), v1beta1.ConditionAvailable)
 				g.Expect(available.Status).To(Equal(metav1.ConditionUnknown))
 				g.Expect(members(u.c)).To(Equal(u.known))
 			})
 			Expect(u.o.Written()).To(HaveEach(ContainSubstring("etcdclusters/status")), "nothing is written but what it says")
-			Expect(edit(u.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
+			Expect(edit(u.c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 			here.Heal()
 			settles(u.c)
 		})

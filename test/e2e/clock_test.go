@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // wrongClocks are an hour off: local time taken for UTC.
@@ -48,12 +48,12 @@ func faultsOfClocks() {
 	}
 }
 
-func everyMinute(spec *v1alpha1.EtcdClusterSpec) {
-	spec.Backup = &v1alpha1.Backup{Store: "offsite", Schedule: "* * * * *"}
+func everyMinute(spec *v1beta1.EtcdClusterSpec) {
+	spec.Backup = &v1beta1.Backup{Store: "offsite", Schedule: "* * * * *"}
 }
 
 // verifiedAfter waits for another verified backup of the cluster than the one of that name, and returns its name.
-func verifiedAfter(c *v1alpha1.EtcdCluster, name string) (another string) {
+func verifiedAfter(c *v1beta1.EtcdCluster, name string) (another string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		status := read(g, c).Status.Backup

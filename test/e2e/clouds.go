@@ -25,7 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // startCloud starts a program of bin/store-servers, which listens at that address.
@@ -51,7 +51,7 @@ func startCloud(address, program string, arguments ...string) {
 }
 
 // inGoogle is a store in a fake-gcs-server, with the key of a service account, for which somebody gives tokens.
-func inGoogle(namespace string) v1alpha1.EtcdBackupStoreSpec {
+func inGoogle(namespace string) v1beta1.EtcdBackupStoreSpec {
 	GinkgoHelper()
 	address := freeNodeAddress()
 	host, port, err := net.SplitHostPort(address)
@@ -62,9 +62,9 @@ func inGoogle(namespace string) v1alpha1.EtcdBackupStoreSpec {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(answer.Body.Close()).To(Succeed())
 	Expect(answer.StatusCode).To(Equal(http.StatusOK))
-	newSecret(namespace, "google", map[string]string{v1alpha1.KeyCredentialsJSON: googleKey(giveTokens())})
-	return v1alpha1.EtcdBackupStoreSpec{GCS: &v1alpha1.GCSStore{
-		Bucket: bucket, Prefix: "etcd", Endpoint: "http://" + address, Credentials: &v1alpha1.SecretReference{Secret: "google"},
+	newSecret(namespace, "google", map[string]string{v1beta1.KeyCredentialsJSON: googleKey(giveTokens())})
+	return v1beta1.EtcdBackupStoreSpec{GCS: &v1beta1.GCSStore{
+		Bucket: bucket, Prefix: "etcd", Endpoint: "http://" + address, Credentials: &v1beta1.SecretReference{Secret: "google"},
 	}}
 }
 
@@ -104,7 +104,7 @@ const (
 )
 
 // inAzure is a store in an azurite. Its account is the first part of its name, as Azure has it, for which there is a Service.
-func inAzure(namespace string) v1alpha1.EtcdBackupStoreSpec {
+func inAzure(namespace string) v1beta1.EtcdBackupStoreSpec {
 	GinkgoHelper()
 	address := freeNodeAddress()
 	host, port, err := net.SplitHostPort(address)
@@ -119,15 +119,15 @@ func inAzure(namespace string) v1alpha1.EtcdBackupStoreSpec {
 	_, err = blobs.Create(ctx, nil)
 	Expect(err).NotTo(HaveOccurred())
 	nameAddress(namespace, azureAccount, host, port)
-	newSecret(namespace, "azure", map[string]string{v1alpha1.KeyAccountKey: azureKey})
-	return v1alpha1.EtcdBackupStoreSpec{Azure: &v1alpha1.AzureStore{
-		Container: bucket, Prefix: "etcd", Account: azureAccount, Credentials: &v1alpha1.SecretReference{Secret: "azure"},
+	newSecret(namespace, "azure", map[string]string{v1beta1.KeyAccountKey: azureKey})
+	return v1beta1.EtcdBackupStoreSpec{Azure: &v1beta1.AzureStore{
+		Container: bucket, Prefix: "etcd", Account: azureAccount, Credentials: &v1beta1.SecretReference{Secret: "azure"},
 		Endpoint: "http://" + azureAccount + "." + namespace + ".svc.cluster.local:" + port,
 	}}
 }
 
 // secretOf has the keys of a store in Google or Azure.
-func secretOf(store *v1alpha1.EtcdBackupStore) *corev1.Secret {
+func secretOf(store *v1beta1.EtcdBackupStore) *corev1.Secret {
 	GinkgoHelper()
 	name := "google"
 	if store.Spec.Azure != nil {

@@ -7,6 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,17 +16,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
 // newCluster is a cluster of three members with small volumes that go with it.
-func newCluster(namespace, name string, changes ...func(*v1alpha1.EtcdClusterSpec)) *v1alpha1.EtcdCluster {
-	c := &v1alpha1.EtcdCluster{
+func newCluster(namespace, name string, changes ...func(*v1beta1.EtcdClusterSpec)) *v1beta1.EtcdCluster {
+	c := &v1beta1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec: v1alpha1.EtcdClusterSpec{
-			Size: ptr.To[int32](3), DeletionPolicy: v1alpha1.Delete,
-			Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("256Mi"))},
+		Spec: v1beta1.EtcdClusterSpec{
+			Size: ptr.To[int32](3), DeletionPolicy: v1beta1.Delete,
+			Storage: v1beta1.Storage{Size: ptr.To(resource.MustParse("256Mi"))},
 		},
 	}
 	for _, change := range changes {
@@ -34,25 +35,25 @@ func newCluster(namespace, name string, changes ...func(*v1alpha1.EtcdClusterSpe
 	return c
 }
 
-func oneMember(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }
+func oneMember(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }
 
-func inMemory(spec *v1alpha1.EtcdClusterSpec) {
-	spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("256Mi")}}
+func inMemory(spec *v1beta1.EtcdClusterSpec) {
+	spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("256Mi")}}
 }
 
-func ofVersion(version string) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Version = version }
+func ofVersion(version string) func(*v1beta1.EtcdClusterSpec) {
+	return func(spec *v1beta1.EtcdClusterSpec) { spec.Version = version }
 }
 
-func automatic(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery.QuorumLoss = v1alpha1.Automatic }
+func automatic(spec *v1beta1.EtcdClusterSpec) { spec.Recovery.QuorumLoss = v1beta1.Automatic }
 
-func accepting(loss string) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery.AcceptDataLoss = loss }
+func accepting(loss string) func(*v1beta1.EtcdClusterSpec) {
+	return func(spec *v1beta1.EtcdClusterSpec) { spec.Recovery.AcceptDataLoss = loss }
 }
 
-func using(requests, limits corev1.ResourceList) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) {
-		spec.Resources = v1alpha1.Resources{Requests: requests, Limits: limits}
+func using(requests, limits corev1.ResourceList) func(*v1beta1.EtcdClusterSpec) {
+	return func(spec *v1beta1.EtcdClusterSpec) {
+		spec.Resources = v1beta1.Resources{Requests: requests, Limits: limits}
 	}
 }
 
@@ -70,19 +71,19 @@ func list(cpu, memory string) corev1.ResourceList {
 
 // asWritten creates the cluster with exactly this spec, as kubectl would: Go leaves
 // out fields that are zero.
-func asWritten(c *v1alpha1.EtcdCluster, spec string) error {
+func asWritten(c *v1beta1.EtcdCluster, spec string) error {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	if err := yaml.Unmarshal([]byte("spec: "+spec), &object.Object); err != nil {
 		return err
 	}
-	object.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("EtcdCluster"))
+	object.SetGroupVersionKind(v1beta1.GroupVersion.WithKind("EtcdCluster"))
 	object.SetNamespace(c.Namespace)
 	object.SetName(c.Name)
 	return api.Create(ctx, object)
 }
 
 // create creates the cluster and waits until it is as wanted.
-func create(c *v1alpha1.EtcdCluster) *v1alpha1.EtcdCluster {
+func create(c *v1beta1.EtcdCluster) *v1beta1.EtcdCluster {
 	GinkgoHelper()
 	Expect(api.Create(ctx, c)).To(Succeed())
 	settles(c)
@@ -90,16 +91,16 @@ func create(c *v1alpha1.EtcdCluster) *v1alpha1.EtcdCluster {
 }
 
 // settles waits until all of the cluster is as wanted.
-func settles(c *v1alpha1.EtcdCluster) {
+func settles(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) { isSettled(g, c) }).Should(Succeed(), "cluster %s to be as wanted", c.Name)
 }
 
-func isSettled(g Gomega, c *v1alpha1.EtcdCluster) {
+func isSettled(g Gomega, c *v1beta1.EtcdCluster) {
 	now := read(g, c)
-	g.Expect(conditionOf(now, v1alpha1.ConditionAvailable)).To(HaveField("Reason", v1alpha1.ReasonHealthy))
-	g.Expect(conditionOf(now, v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonUpToDate))
-	g.Expect(conditionOf(now, v1alpha1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
+	g.Expect(conditionOf(now, v1beta1.ConditionAvailable)).To(HaveField("Reason", v1beta1.ReasonHealthy))
+	g.Expect(conditionOf(now, v1beta1.ConditionProgressing)).To(HaveField("Reason", v1beta1.ReasonUpToDate))
+	g.Expect(conditionOf(now, v1beta1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
 	g.Expect(now.Status.ObservedGeneration).To(Equal(now.Generation))
 	g.Expect(now.Status.ReadyMembers).To(Equal(int32(now.Size())))
 	g.Expect(now.Status.Replicas).To(Equal(int32(now.Size())))
@@ -111,15 +112,15 @@ func isSettled(g Gomega, c *v1alpha1.EtcdCluster) {
 }
 
 // sleeps waits until no Pod is left, and checks that every volume is, and stays.
-func sleeps(c *v1alpha1.EtcdCluster, volumes int) {
+func sleeps(c *v1beta1.EtcdCluster, volumes int) {
 	GinkgoHelper()
 	set := quarantined(Default, c)
 	isAsleep := func(g Gomega) {
 		asleep := read(g, c)
-		g.Expect(conditionOf(asleep, v1alpha1.ConditionAvailable)).To(And(
-			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", v1alpha1.ReasonHibernated)))
-		g.Expect(conditionOf(asleep, v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonUpToDate))
-		g.Expect(conditionOf(asleep, v1alpha1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
+		g.Expect(conditionOf(asleep, v1beta1.ConditionAvailable)).To(And(
+			HaveField("Status", metav1.ConditionFalse), HaveField("Reason", v1beta1.ReasonHibernated)))
+		g.Expect(conditionOf(asleep, v1beta1.ConditionProgressing)).To(HaveField("Reason", v1beta1.ReasonUpToDate))
+		g.Expect(conditionOf(asleep, v1beta1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
 		g.Expect(asleep.Status).To(And(HaveField("Replicas", BeZero()), HaveField("ReadyMembers", BeZero())))
 		g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty())
 		all := claimsOf(g, c)
@@ -134,7 +135,7 @@ func sleeps(c *v1alpha1.EtcdCluster, volumes int) {
 }
 
 // isActedUpon changes the size of a cluster, and waits until it is so.
-func isActedUpon(c *v1alpha1.EtcdCluster) {
+func isActedUpon(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	if now(c).Size() == 1 {
 		resize(c, 3)
@@ -145,7 +146,7 @@ func isActedUpon(c *v1alpha1.EtcdCluster) {
 
 // hasOnlyEverHadFive checks that two operators did not each make members: of as many
 // as were ever wanted at once, none had to be made a second time.
-func hasOnlyEverHadFive(c *v1alpha1.EtcdCluster) {
+func hasOnlyEverHadFive(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	Expect(now(c).Status.NextSerial).To(Equal(int64(5)))
 	Expect(claims(c)).To(HaveLen(5))
@@ -158,16 +159,16 @@ func stays(lasts time.Duration, check func(g Gomega)) {
 }
 
 // read is the cluster as it is now.
-func read(g Gomega, c *v1alpha1.EtcdCluster) *v1alpha1.EtcdCluster {
-	var now v1alpha1.EtcdCluster
+func read(g Gomega, c *v1beta1.EtcdCluster) *v1beta1.EtcdCluster {
+	var now v1beta1.EtcdCluster
 	g.Expect(api.Get(ctx, client.ObjectKeyFromObject(c), &now)).To(Succeed())
 	return &now
 }
 
-func now(c *v1alpha1.EtcdCluster) *v1alpha1.EtcdCluster { return read(Default, c) }
+func now(c *v1beta1.EtcdCluster) *v1beta1.EtcdCluster { return read(Default, c) }
 
 // isSeen waits until the operator has seen the spec as it is.
-func isSeen(c *v1alpha1.EtcdCluster) {
+func isSeen(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		now := read(g, c)
@@ -176,9 +177,9 @@ func isSeen(c *v1alpha1.EtcdCluster) {
 }
 
 // edit changes the spec as a user would, and returns what the API server says.
-func edit(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) error {
+func edit(c *v1beta1.EtcdCluster, change func(*v1beta1.EtcdClusterSpec)) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		var current v1alpha1.EtcdCluster
+		var current v1beta1.EtcdCluster
 		if err := api.Get(ctx, client.ObjectKeyFromObject(c), &current); err != nil {
 			return err
 		}
@@ -188,19 +189,19 @@ func edit(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) error
 }
 
 // resize sets the size and waits until it is so.
-func resize(c *v1alpha1.EtcdCluster, size int32) {
+func resize(c *v1beta1.EtcdCluster, size int32) {
 	GinkgoHelper()
 	setSize(c, size)
 	settles(c)
 }
 
-func setSize(c *v1alpha1.EtcdCluster, size int32) {
+func setSize(c *v1beta1.EtcdCluster, size int32) {
 	GinkgoHelper()
-	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = &size })).To(Succeed())
+	Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = &size })).To(Succeed())
 }
 
 // scale sets the size as kubectl scale does.
-func scale(c *v1alpha1.EtcdCluster, replicas int32) {
+func scale(c *v1beta1.EtcdCluster, replicas int32) {
 	GinkgoHelper()
 	wanted := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
 	Expect(api.SubResource("scale").Update(ctx, now(c), client.WithSubResourceBody(wanted))).To(Succeed())
@@ -208,13 +209,13 @@ func scale(c *v1alpha1.EtcdCluster, replicas int32) {
 }
 
 // scaleTo sets the size as kubectl scale does, and does not wait.
-func scaleTo(c *v1alpha1.EtcdCluster, replicas int32) {
+func scaleTo(c *v1beta1.EtcdCluster, replicas int32) {
 	GinkgoHelper()
 	wanted := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
 	Expect(api.SubResource("scale").Update(ctx, now(c), client.WithSubResourceBody(wanted))).To(Succeed())
 }
 
-func setFormat(c *v1alpha1.EtcdCluster, format int32) {
+func setFormat(c *v1beta1.EtcdCluster, format int32) {
 	GinkgoHelper()
 	changed := now(c)
 	before := client.MergeFrom(changed.DeepCopy())
@@ -223,14 +224,33 @@ func setFormat(c *v1alpha1.EtcdCluster, format int32) {
 }
 
 // remove deletes the cluster and waits until nothing but kept volumes is left.
-func remove(c *v1alpha1.EtcdCluster) {
+func remove(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	Expect(client.IgnoreNotFound(api.Delete(ctx, c))).To(Succeed())
 	Eventually(func(g Gomega) { g.Expect(left(g, c)).To(BeEmpty()) }).Should(Succeed())
 }
 
 // discard deletes the cluster and does not wait.
-func discard(c *v1alpha1.EtcdCluster) {
+func discard(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	Expect(api.Delete(ctx, c)).To(Succeed())
+}
+
+// isGone waits until Kubernetes has deleted an EtcdCluster, its Pods and its volumes.
+func isGone(c *v1beta1.EtcdCluster) {
+	GinkgoHelper()
+	Eventually(func(g Gomega) {
+		g.Expect(apierrors.IsNotFound(api.Get(ctx, keyOf(c), c))).To(BeTrue())
+		var volumes corev1.PersistentVolumeClaimList
+		g.Expect(api.List(ctx, &volumes, client.InNamespace(c.Namespace), client.MatchingLabels{v1beta1.LabelCluster: c.Name})).To(Succeed())
+		g.Expect(volumes.Items).To(BeEmpty())
+	}).WithTimeout(3 * time.Minute).Should(Succeed())
+}
+
+// madeEarlier is a cluster as a user of a release makes it that serves the earlier version of the API alone, with the lives of its members.
+func madeEarlier(name string, changes ...func(*v1beta1.EtcdClusterSpec)) (*v1beta1.EtcdCluster, map[string]life) {
+	GinkgoHelper()
+	c := newCluster(newNamespace(), name, changes...)
+	asEarlier(func() { create(c) })
+	return c, lives(c)
 }

@@ -8,19 +8,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // says waits until the cluster says the reason in the condition, with a message
 // that contains the words.
-func says(c *v1alpha1.EtcdCluster, kind, reason, words string) {
+func says(c *v1beta1.EtcdCluster, kind, reason, words string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(conditionOf(read(g, c), kind)).To(And(HaveField("Reason", reason), HaveField("Message", ContainSubstring(words))))
 	}).Should(Succeed())
 }
 
-func conditionOf(c *v1alpha1.EtcdCluster, kind string) metav1.Condition {
+func conditionOf(c *v1beta1.EtcdCluster, kind string) metav1.Condition {
 	if found := meta.FindStatusCondition(c.Status.Conditions, kind); found != nil {
 		return *found
 	}
@@ -29,13 +29,13 @@ func conditionOf(c *v1alpha1.EtcdCluster, kind string) metav1.Condition {
 
 // tells waits until there are events about the cluster with the reasons. Each is written
 // a moment after the status.
-func tells(c *v1alpha1.EtcdCluster, reasons ...any) {
+func tells(c *v1beta1.EtcdCluster, reasons ...any) {
 	GinkgoHelper()
 	Eventually(reasonsOf).WithArguments(c).Should(ContainElements(reasons...))
 }
 
 // reasonsOf are the reasons of all events about the cluster.
-func reasonsOf(g Gomega, c *v1alpha1.EtcdCluster) []string { return reasonsAbout(g, c) }
+func reasonsOf(g Gomega, c *v1beta1.EtcdCluster) []string { return reasonsAbout(g, c) }
 
 // reasonsAbout are the reasons of all events about objects of that name.
 func reasonsAbout(g Gomega, object client.Object) []string {
@@ -52,7 +52,7 @@ func reasonsAbout(g Gomega, object client.Object) []string {
 
 // notesOf are the sentences of all events about the cluster, or of those with one of
 // the reasons.
-func notesOf(g Gomega, c *v1alpha1.EtcdCluster, reasons ...string) []string {
+func notesOf(g Gomega, c *v1beta1.EtcdCluster, reasons ...string) []string {
 	var list eventsv1.EventList
 	g.Expect(api.List(ctx, &list, client.InNamespace(c.Namespace))).To(Succeed())
 	var notes []string

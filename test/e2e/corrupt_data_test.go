@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Two values of one length: etcd keeps no sum of what is in its database.
@@ -59,8 +59,8 @@ func differingData() {
 }
 
 // unchecked has etcd start on any data.
-func unchecked(spec *v1alpha1.EtcdClusterSpec) {
-	spec.Maintenance.CorruptionCheck = v1alpha1.CorruptionCheckOff
+func unchecked(spec *v1beta1.EtcdClusterSpec) {
+	spec.Maintenance.CorruptionCheck = v1beta1.CorruptionCheckOff
 }
 
 // differingStart gives a follower another value while it restarts: etcd does not start on it.
@@ -83,7 +83,7 @@ func differingStart() {
 	Eventually(func(g Gomega) {
 		g.Expect(notesOf(g, c)).To(ContainElement(ContainSubstring("its data is not that of the other voters, which have the same")))
 		g.Expect(read(g, c).Status.LastHashCheck).To(And(
-			HaveField("Verdict", v1alpha1.HashesEqual), HaveField("Members", Not(ContainElement(victim.Name))),
+			HaveField("Verdict", v1beta1.HashesEqual), HaveField("Members", Not(ContainElement(victim.Name))),
 		))
 	}).Should(Succeed())
 }
@@ -104,7 +104,7 @@ func differingWhileItRuns() {
 	settles(c)
 	By("asking for a comparison")
 	annotated := now(c)
-	metav1.SetMetaDataAnnotation(&annotated.ObjectMeta, v1alpha1.AnnotationCheckHashes, "now")
+	metav1.SetMetaDataAnnotation(&annotated.ObjectMeta, v1beta1.AnnotationCheckHashes, "now")
 	Expect(api.Update(ctx, annotated)).To(Succeed())
 	Eventually(membersOf).WithArguments(c, others[0]).Should(Not(HaveKey(victim.Name)))
 	settles(c)
@@ -113,13 +113,13 @@ func differingWhileItRuns() {
 }
 
 // alarmWithoutReason raises the alarm for a member whose data is good, and asks for a smaller cluster.
-func alarmWithoutReason(c *v1alpha1.EtcdCluster, member string) {
+func alarmWithoutReason(c *v1beta1.EtcdCluster, member string) {
 	By("raising the alarm for " + member)
 	known, before := members(c), uids(c)
 	alarm(c, etcdserverpb.AlarmRequest_ACTIVATE, known[member])
-	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })).To(Succeed())
-	says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonCorrupt, "CORRUPT of "+member)
-	says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "all voters have the same data")
+	Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })).To(Succeed())
+	says(c, v1beta1.ConditionAvailable, v1beta1.ReasonCorrupt, "CORRUPT of "+member)
+	says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "all voters have the same data")
 	stays(aWhile, func(g Gomega) {
 		g.Expect(uidsOf(g, c)).To(Equal(before))
 		g.Expect(membersOf(g, c)).To(Equal(known))

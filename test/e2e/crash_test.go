@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
 )
 
@@ -35,8 +35,8 @@ func faultsOfTheOperator() {
 		o = startOperator(namespace)
 	})
 
-	for _, way := range ways {
-		It("faults 1 and 2: the end is the same when the operator "+way.name+" any write of a creation", Label("matrix"), func() {
+	for i, way := range ways {
+		It("faults 1, 2: the end is the same when the operator "+way.name+" any write of a creation", Label("matrix"), longAfter(0, i), func() {
 			trace := writesOfACreation(o, namespace)
 			for _, at := range points(trace) {
 				By(fmt.Sprintf("%s write %d: %s", way.name, at, trace[at]))
@@ -54,14 +54,14 @@ func faultsOfTheOperator() {
 	}
 
 	It("fault 3: an operator that died between listing a learner and making its Pod finishes it", func() {
-		c := create(newCluster(namespace, "orphan", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
+		c := create(newCluster(namespace, "orphan", func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		o.OnRequest(func(asked apiproxy.Request) apiproxy.Verdict {
 			if asked.Kind() == "POST pods" {
 				return apiproxy.Drop
 			}
 			return apiproxy.Pass
 		})
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 		Eventually(membersOf).WithArguments(c).Should(HaveKey("?"), "a learner that has not started")
 		o.restart()
 		settles(c)
@@ -69,7 +69,9 @@ func faultsOfTheOperator() {
 		discard(c)
 	})
 
-	It("fault 9: an API server that refuses every other request, and is slow, costs time: a member is replaced, a cluster is created", func() {
+	const halfRefused = "fault 9: an API server that refuses every other request, and is slow, costs time: " +
+		"a member is replaced, a cluster is created"
+	It(halfRefused, Label("long"), func() {
 		c := create(newCluster(namespace, "throttled"))
 		data, known := fill(c), members(c)
 		victim, _ := aFollower(c)
@@ -129,11 +131,11 @@ func faultsOfTheOperator() {
 		discard(c)
 	})
 
-	It("fault 45: a size that is raised and at once set back leaves no orphan", func() {
-		c := create(newCluster(namespace, "hasty", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
+	It("fault 45: a size that is raised and at once set back leaves no orphan", Label("long"), func() {
+		c := create(newCluster(namespace, "hasty", func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 		Eventually(membersOf).WithArguments(c).Should(HaveLen(2))
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })).To(Succeed())
 		settles(c)
 		Expect(members(c)).To(HaveLen(1))
 		Eventually(func(g Gomega) { g.Expect(podsOf(g, namespace, ours(c))).To(HaveLen(1)) }).Should(Succeed())

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
 )
 
@@ -44,7 +44,7 @@ func points(trace []string) []int {
 // createBroken makes a cluster, and lets its write with that number meet its fate. When
 // it comes into being without one, because less had to be said of it than of the first,
 // another meets it a write earlier.
-func createBroken(o *operator, namespace, prefix string, number int, fate apiproxy.Verdict, dies bool) *v1alpha1.EtcdCluster {
+func createBroken(o *operator, namespace, prefix string, number int, fate apiproxy.Verdict, dies bool) *v1beta1.EtcdCluster {
 	GinkgoHelper()
 	for at := number; at >= 0; at-- {
 		c := newCluster(namespace, fmt.Sprintf("%s-%d-%d", prefix, number, at))

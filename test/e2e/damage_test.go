@@ -16,12 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // damage is done to the files of one member after another.
 func damage() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var id string
 	var data map[string]string
 
@@ -42,7 +42,7 @@ func damage() {
 		Expect(filled(c)).To(Equal(data))
 	})
 
-	for _, fault := range []struct {
+	for i, fault := range []struct {
 		name string
 		done func(member string)
 	}{
@@ -58,7 +58,7 @@ func damage() {
 			Expect(os.RemoveAll(dataOf(c, member))).To(Succeed())
 		}},
 	} {
-		It(fault.name+" is recognised within a minute, and the member replaced with its data set aside", func() {
+		It(fault.name+" is recognised within a minute, and the member replaced with its data set aside", longAfter(0, i), func() {
 			victim, _ := aFollower(c)
 			known := members(c)
 			begun := time.Now()
@@ -78,7 +78,7 @@ func damage() {
 		})
 	}
 
-	It("fault 30: a torn last record is repaired by etcd, and nobody is replaced", func() {
+	It("fault 30: a torn last record is repaired by etcd, and nobody is replaced", Label("long"), func() {
 		victim, _ := aFollower(c)
 		known, before, count := members(c), uids(c), restarts(c)
 		log := lastLog(c, victim.Name)
@@ -95,7 +95,7 @@ func damage() {
 		Expect(uids(c)).To(Equal(before))
 	})
 
-	It("fault 25: a full disk is shown and healed by a larger volume, and no data is deleted", func() {
+	It("fault 25: a full disk is shown and healed by a larger volume, and no data is deleted", Label("long"), func() {
 		victim, others := aFollower(c)
 		known, before, count := members(c), uids(c), restarts(c)
 		filler := filepath.Join(volumeOf(c, victim.Name), "filler")
@@ -111,19 +111,19 @@ func damage() {
 			}).Should(Succeed())
 		}
 		Eventually(func(g Gomega) { g.Expect(restartsOf(g, c)[victim.Name]).To(BeNumerically(">", count[victim.Name])) }).Should(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, "no space left on device")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonMemberBlocked, "no space left on device")
 		stays(10*time.Second, func(g Gomega) {
-			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
 			g.Expect(uids(c)).To(Equal(before))
 			g.Expect(members(c)).To(Equal(known))
 		})
 		// What was written above may need as much again as the filler took.
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.Size.Set(1 << 30) })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Storage.Size.Set(1 << 30) })).To(Succeed())
 		settles(c)
 		Expect(members(c)).To(Equal(known))
 	})
 
-	It("data of another cluster in a member's volume is kept from clients, and the member replaced with it set aside", func() {
+	It("data of another cluster in a member's volume is kept from clients, and the member replaced with it set aside", Label("long"), func() {
 		foreign := create(newCluster(c.Namespace, "foreign", oneMember))
 		victim, _ := aFollower(c)
 		copied := filepath.Join(GinkgoT().TempDir(), "member")
@@ -150,7 +150,7 @@ func damage() {
 		Expect(client.IgnoreNotFound(api.Delete(ctx, foreign))).To(Succeed())
 	})
 
-	It("a cluster of one on data of another cluster is kept from clients, and a person is told what to do", func() {
+	It("a cluster of one on data of another cluster is kept from clients, and a person is told what to do", Label("long"), func() {
 		foreign, alone := newCluster(c.Namespace, "other", oneMember), newCluster(c.Namespace, "alone", oneMember)
 		Expect(api.Create(ctx, foreign)).To(Succeed())
 		create(alone)
@@ -159,7 +159,7 @@ func damage() {
 		copied := filepath.Join(GinkgoT().TempDir(), "member")
 		killAfter(foreign, "other-0", func() { run("cp", "-a", dataOf(foreign, "other-0"), copied) })
 		putData(alone, "alone-0", copied)
-		says(alone, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired,
+		says(alone, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired,
 			"alone-0 is detached from clients: its data is of cluster "+now(foreign).Status.ClusterID)
 		Eventually(func(g Gomega) { g.Expect(servingClients(g, alone)).To(BeEmpty()) }).Should(Succeed())
 		before := uids(alone)

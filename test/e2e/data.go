@@ -9,11 +9,11 @@ import (
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // fill writes some data and returns it.
-func fill(c *v1alpha1.EtcdCluster) map[string]string {
+func fill(c *v1beta1.EtcdCluster) map[string]string {
 	GinkgoHelper()
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
 		for i := range 200 {
@@ -29,7 +29,7 @@ func fill(c *v1alpha1.EtcdCluster) map[string]string {
 }
 
 // filled is what is left of the data.
-func filled(c *v1alpha1.EtcdCluster) map[string]string {
+func filled(c *v1beta1.EtcdCluster) map[string]string {
 	GinkgoHelper()
 	data := map[string]string{}
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
@@ -46,7 +46,7 @@ func filled(c *v1alpha1.EtcdCluster) map[string]string {
 }
 
 // putLarge writes so many values of a MiB.
-func putLarge(c *v1alpha1.EtcdCluster, count int) {
+func putLarge(c *v1beta1.EtcdCluster, count int) {
 	GinkgoHelper()
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
 		for i := range count {

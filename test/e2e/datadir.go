@@ -11,11 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // volumeOf is the folder on this machine where a member's volume is mounted.
-func volumeOf(c *v1alpha1.EtcdCluster, member string) string {
+func volumeOf(c *v1beta1.EtcdCluster, member string) string {
 	GinkgoHelper()
 	var claim corev1.PersistentVolumeClaim
 	Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: member}, &claim)).To(Succeed())
@@ -26,13 +26,13 @@ func volumeOf(c *v1alpha1.EtcdCluster, member string) string {
 }
 
 // dataOf is a member's data directory as etcd lays it out: wal and snap.
-func dataOf(c *v1alpha1.EtcdCluster, member string) string {
+func dataOf(c *v1beta1.EtcdCluster, member string) string {
 	GinkgoHelper()
 	return filepath.Join(volumeOf(c, member), "data", "member")
 }
 
 // lastLog is the newest file of a member's write-ahead log.
-func lastLog(c *v1alpha1.EtcdCluster, member string) string {
+func lastLog(c *v1beta1.EtcdCluster, member string) string {
 	GinkgoHelper()
 	files, err := filepath.Glob(filepath.Join(dataOf(c, member), "wal", "*.wal"))
 	Expect(err).NotTo(HaveOccurred())
@@ -99,7 +99,7 @@ func exchange(file, old, other string) {
 }
 
 // putData gives a member the data of another, and kills it.
-func putData(c *v1alpha1.EtcdCluster, member, copied string) {
+func putData(c *v1beta1.EtcdCluster, member, copied string) {
 	GinkgoHelper()
 	killAfter(c, member, func() {
 		data := dataOf(c, member)

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func deletion() {
@@ -22,7 +22,7 @@ func deletion() {
 		startOperator(namespace)
 	})
 
-	retained := func(spec *v1alpha1.EtcdClusterSpec) { spec.DeletionPolicy = v1alpha1.Retain }
+	retained := func(spec *v1beta1.EtcdClusterSpec) { spec.DeletionPolicy = v1beta1.Retain }
 
 	It("with Retain leaves the volumes and nothing else, and a cluster of the same name adopts them", func() {
 		c := create(newCluster(namespace, "kept", retained))
@@ -43,7 +43,7 @@ func deletion() {
 		put(c, "key", "survives")
 		id := now(c).Status.ClusterID
 		remove(c)
-		again := create(newCluster(namespace, "resized", retained, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
+		again := create(newCluster(namespace, "resized", retained, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		Expect(value(again, "key")).To(Equal("survives"))
 		Expect(now(again).Status.ClusterID).To(Equal(id))
 		Expect(members(again)).To(HaveLen(1))
@@ -77,7 +77,7 @@ func deletion() {
 		again := newCluster(namespace, "few", retained, automatic)
 		Expect(api.Create(ctx, again)).To(Succeed())
 		accept := fmt.Sprintf("few-0@%d", latest)
-		says(again, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
+		says(again, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
 		Eventually(func(g Gomega) {
 			g.Expect(read(g, again).Status.QuorumLoss).To(HaveValue(And(
 				HaveField("Lost", []string{"few-1", "few-2"}), HaveField("Accept", accept))))
@@ -96,12 +96,12 @@ func deletion() {
 		Expect(belongings(Default, c)).To(BeEmpty())
 	})
 
-	It("fault 65: ends in every phase of a creation", func() {
-		for _, phase := range []func(g Gomega, c *v1alpha1.EtcdCluster){
-			func(Gomega, *v1alpha1.EtcdCluster) {},
-			func(g Gomega, c *v1alpha1.EtcdCluster) { g.Expect(read(g, c).Status.Bootstrap).NotTo(BeNil()) },
-			func(g Gomega, c *v1alpha1.EtcdCluster) { g.Expect(podsOf(g, namespace, ours(c))).NotTo(BeEmpty()) },
-			func(g Gomega, c *v1alpha1.EtcdCluster) { g.Expect(read(g, c).Status.ClusterID).NotTo(BeEmpty()) },
+	It("fault 65: ends in every phase of a creation", Label("long"), func() {
+		for _, phase := range []func(g Gomega, c *v1beta1.EtcdCluster){
+			func(Gomega, *v1beta1.EtcdCluster) {},
+			func(g Gomega, c *v1beta1.EtcdCluster) { g.Expect(read(g, c).Status.Bootstrap).NotTo(BeNil()) },
+			func(g Gomega, c *v1beta1.EtcdCluster) { g.Expect(podsOf(g, namespace, ours(c))).NotTo(BeEmpty()) },
+			func(g Gomega, c *v1beta1.EtcdCluster) { g.Expect(read(g, c).Status.ClusterID).NotTo(BeEmpty()) },
 		} {
 			c := newCluster(namespace, "brief")
 			Expect(api.Create(ctx, c)).To(Succeed())

@@ -1,7 +1,7 @@
 package e2e
 
 import (
-	"fmt"
+	"net"
 	"net/http"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func deployed() {
@@ -51,7 +51,7 @@ func deployed() {
 			g.Expect(running).To(HaveLen(2))
 			for _, p := range running {
 				for _, path := range []string{"healthz", "readyz"} {
-					response, err := direct.Get(fmt.Sprintf("http://%s:8081/%s", p.Status.PodIP, path))
+					response, err := direct.Get("http://" + net.JoinHostPort(p.Status.PodIP, "8081") + "/" + path)
 					g.Expect(err).NotTo(HaveOccurred())
 					g.Expect(response.Body.Close()).To(Succeed())
 					g.Expect(response.StatusCode).To(Equal(http.StatusOK))
@@ -85,7 +85,7 @@ func deployed() {
 
 	It("is installed by kubectl apply -f dist/install.yaml on a cluster that has never seen it", Label("long"), func() {
 		allNamespacesGo() // and the clusters of other specs with them
-		var clusters v1alpha1.EtcdClusterList
+		var clusters v1beta1.EtcdClusterList
 		Expect(api.List(ctx, &clusters)).To(Succeed())
 		if !isLocal() || len(clusters.Items) > 0 {
 			Skip("removes the operator and its types first: on the local cluster only, and where no cluster would go with them")

@@ -3,6 +3,7 @@ package e2e
 import (
 	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 var deployment = client.ObjectKey{Namespace: "etcd-operator-system", Name: "etcd-operator-controller-manager"}
@@ -123,7 +124,7 @@ func installAgain() string {
 }
 
 // isLookedAfterBy waits until the status names the installation in that namespace.
-func isLookedAfterBy(c *v1alpha1.EtcdCluster, namespace string) {
+func isLookedAfterBy(c *v1beta1.EtcdCluster, namespace string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(read(g, c).Status.Operator).To(Equal(namespace + "/etcd-operator.dev"))
@@ -162,7 +163,7 @@ type answer struct {
 func metrics(g Gomega, token string) answer {
 	all := operatorPods(g)
 	g.Expect(all).NotTo(BeEmpty())
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+all[0].Status.PodIP+":8443/metrics", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+net.JoinHostPort(all[0].Status.PodIP, "8443")+"/metrics", nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)

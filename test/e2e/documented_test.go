@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/docs/runbook"
 )
 
@@ -21,7 +21,7 @@ import (
 // What depends on the moment is replaced: a revision, a confirmation.
 func documented() {
 	var shell typist
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 
 	BeforeAll(func() {
 		namespace := newNamespace()
@@ -48,7 +48,7 @@ func documented() {
 
 	It("changes settings", func() {
 		shell.follow(`docs/operations/roll.md`, nil)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
 		settles(c)
 	})
 
@@ -66,7 +66,7 @@ func documented() {
 
 	It("changes the size, hibernates and wakes", func() {
 		shell.follow(`docs/operations/scale.md`, nil)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { *spec.Size = 3 })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { *spec.Size = 3 })).To(Succeed())
 		settles(c)
 		Expect(value(c, "key")).To(Equal("value"))
 	})
@@ -75,7 +75,7 @@ func documented() {
 		shell.follow(`docs/operations/backup.md`, nil)
 		put(c, "later", "than the backup")
 		shell.follow(`docs/operations/restore.md`, func(script string) string {
-			er := &v1alpha1.EtcdRestore{}
+			er := &v1beta1.EtcdRestore{}
 			er.Namespace, er.Name = c.Namespace, "back-to-monday"
 			if api.Get(ctx, client.ObjectKeyFromObject(er), er) != nil || er.Status.Preview == nil {
 				return script
@@ -87,9 +87,9 @@ func documented() {
 	})
 
 	It("lets only users in, and lets the administrator act as root", func() {
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Auth.Enabled = true })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Auth.Enabled = true })).To(Succeed())
 		Eventually(func(g Gomega) {
-			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAuthEnabled)).To(HaveField("Status", metav1.ConditionTrue))
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAuthEnabled)).To(HaveField("Status", metav1.ConditionTrue))
 		}).Should(Succeed())
 		Expect(shell.tries("kubectl exec example-0 -- etcdctl alarm disarm")).To(MatchError(ContainSubstring("exit status")),
 			"etcdctl in a member's Pod is no user, so that the page is needed")

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // elections are the terms in which a member saw a leader.
@@ -25,7 +25,7 @@ type elections struct {
 
 // watchElections asks every member all the time, until it is asked how many
 // elections were won.
-func watchElections(c *v1alpha1.EtcdCluster) *elections {
+func watchElections(c *v1beta1.EtcdCluster) *elections {
 	GinkgoHelper()
 	_, _, term := standing(c)
 	e := &elections{terms: map[uint64]bool{term: true}}
@@ -66,7 +66,7 @@ func (e *elections) end() int {
 
 // isHandedOver checks that a leader gave leadership away before it left, so that
 // nobody waited for an election timeout: a member says so that was told to lead.
-func isHandedOver(c *v1alpha1.EtcdCluster) {
+func isHandedOver(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	clients, err := kubernetes.NewForConfig(config)
 	Expect(err).NotTo(HaveOccurred())

@@ -15,12 +15,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // What other programs have put into a store, each as it names and packs it.
 func fromElsewhere() {
-	var source *v1alpha1.EtcdCluster
+	var source *v1beta1.EtcdCluster
 	var data map[string]string
 	var revision int64
 	programs := map[string]string{ // by the path in the store
@@ -56,9 +56,9 @@ func fromElsewhere() {
 		Expect(os.WriteFile(torn, snapshot[:len(snapshot)/2], 0o644)).To(Succeed())
 		others(filepath.Join(folder, "reports"))
 		// A store is looked at when it is created, and then every five minutes.
-		again := &v1alpha1.EtcdBackupStore{
+		again := &v1beta1.EtcdBackupStore{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "elsewhere"},
-			Spec:       v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Claim: claim}},
+			Spec:       v1beta1.EtcdBackupStoreSpec{Volume: &v1beta1.VolumeStore{Claim: claim}},
 		}
 		Expect(api.Create(ctx, again)).To(Succeed())
 		canBeUsed(again)
@@ -72,22 +72,22 @@ func fromElsewhere() {
 
 	It("fault 101: that are torn are said to be", func() {
 		Eventually(func(g Gomega) {
-			phase := v1alpha1.BackupPhase("")
+			phase := v1beta1.BackupPhase("")
 			for _, b := range backupsOf(g, source.Namespace) {
 				if b.Status.Path == "torn/snapshot.db" && b.Status.Store == "elsewhere" {
 					phase = b.Status.Phase
 				}
 			}
-			g.Expect(phase).To(Equal(v1alpha1.BackupFailed))
+			g.Expect(phase).To(Equal(v1beta1.BackupFailed))
 		}).WithTimeout(time.Minute).Should(Succeed())
 	})
 
 	It("fault 100: lie among files of others, which keep no store from being used and are not all looked at each time", func() {
-		store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: source.Namespace, Name: "elsewhere"}}
+		store := &v1beta1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: source.Namespace, Name: "elsewhere"}}
 		ready := func(words string) func(g Gomega) {
 			return func(g Gomega) {
 				g.Expect(api.Get(ctx, keyOf(store), store)).To(Succeed())
-				ready := conditionIn(store.Status.Conditions, v1alpha1.ConditionReady)
+				ready := conditionIn(store.Status.Conditions, v1beta1.ConditionReady)
 				g.Expect(ready).To(And(HaveField("Status", metav1.ConditionTrue), HaveField("Message", ContainSubstring(words))))
 			}
 		}
@@ -97,7 +97,7 @@ func fromElsewhere() {
 		Eventually(func(g Gomega) {
 			ready("")(g)
 			g.Expect(store.Status.CheckedAt).NotTo(Equal(before))
-			g.Expect(conditionIn(store.Status.Conditions, v1alpha1.ConditionReady).Message).NotTo(ContainSubstring("wait"))
+			g.Expect(conditionIn(store.Status.Conditions, v1beta1.ConditionReady).Message).NotTo(ContainSubstring("wait"))
 		}).WithTimeout(2 * time.Minute).Should(Succeed())
 	})
 
@@ -106,7 +106,7 @@ func fromElsewhere() {
 		early := newCluster(source.Namespace, "early", restoring(found.Name), oneMember)
 		Expect(api.Create(ctx, early)).To(Succeed())
 		advice := "kubectl annotate etcdbackup " + found.Name + " etcd-operator.dev/verify=now"
-		says(early, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, advice)
+		says(early, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, advice)
 		verifyAgain(found)
 		isVerified(found)
 		settles(early)
@@ -134,7 +134,7 @@ func fromElsewhere() {
 		er := newRestore(source, "from-elsewhere", found.Name)
 		Expect(api.Create(ctx, er)).To(Succeed())
 		confirmed(er)
-		reaches(er, v1alpha1.RestoreComplete)
+		reaches(er, v1beta1.RestoreComplete)
 		settles(source)
 		Expect(filled(source)).To(Equal(data))
 	})
@@ -146,7 +146,7 @@ func fromElsewhere() {
 		Expect(os.WriteFile(file, snapshotOf(source), 0o644)).To(Succeed())
 		replaced := newCluster(source.Namespace, "replaced", restoring(found.Name), oneMember)
 		Expect(api.Create(ctx, replaced)).To(Succeed())
-		says(replaced, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "it was replaced")
+		says(replaced, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "it was replaced")
 		Expect(pods(replaced)).To(BeEmpty())
 		discard(replaced)
 	})
@@ -165,7 +165,7 @@ func others(folder string) {
 }
 
 // snapshotOf is what `etcdctl snapshot save` writes into a file.
-func snapshotOf(c *v1alpha1.EtcdCluster) []byte {
+func snapshotOf(c *v1beta1.EtcdCluster) []byte {
 	GinkgoHelper()
 	var content []byte
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
@@ -191,9 +191,9 @@ func gzipped(content []byte) []byte {
 }
 
 // foundAt waits for the EtcdBackup that stands for what lies there.
-func foundAt(namespace, store, path string) *v1alpha1.EtcdBackup {
+func foundAt(namespace, store, path string) *v1beta1.EtcdBackup {
 	GinkgoHelper()
-	var found *v1alpha1.EtcdBackup
+	var found *v1beta1.EtcdBackup
 	Eventually(func(g Gomega) {
 		found = nil
 		for _, b := range backupsOf(g, namespace) {
@@ -204,9 +204,9 @@ func foundAt(namespace, store, path string) *v1alpha1.EtcdBackup {
 		g.Expect(found).NotTo(BeNil(), path)
 		complete := HaveField("Status", metav1.ConditionTrue)
 		if found.Status.Program != "" && found.Status.Verified == nil {
-			complete = HaveField("Reason", v1alpha1.ReasonUnproven)
+			complete = HaveField("Reason", v1beta1.ReasonUnproven)
 		}
-		g.Expect(conditionIn(found.Status.Conditions, v1alpha1.ConditionComplete)).To(complete)
+		g.Expect(conditionIn(found.Status.Conditions, v1beta1.ConditionComplete)).To(complete)
 	}).WithTimeout(time.Minute).Should(Succeed())
 	return found
 }

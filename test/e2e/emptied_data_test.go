@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // emptied is what becomes of members whose data directories are emptied while their Pods stay.
@@ -37,7 +37,7 @@ func emptied() {
 		})
 
 		accept := fmt.Sprintf("bared-0@%d", latest)
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
 		stays(5*time.Second, func(g Gomega) { g.Expect(uidsOf(g, c)).To(Equal(known)) })
 		Eventually(func(g Gomega) { // they run for a moment now and then, and are asked
 			g.Expect(read(g, c).Status.QuorumLoss).To(HaveValue(And(

@@ -4,15 +4,15 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func ephemeral() {
 	It("replaces a member whose Pod was deleted by a new one, and keeps the data", func() {
 		namespace := newNamespace()
 		startOperator(namespace)
-		c := create(newCluster(namespace, "memory", func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{}}
+		c := create(newCluster(namespace, "memory", func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{}}
 		}))
 		put(c, "key", "value")
 		known := members(c)
@@ -29,8 +29,8 @@ func ephemeral() {
 	It("goes a minor version down in its Pods, and none for which it would need new ones", Label("long"), func() {
 		namespace := newNamespace()
 		startOperator(namespace)
-		c := create(newCluster(namespace, "memory", ofVersion("3.7.3"), func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{}}
+		c := create(newCluster(namespace, "memory", ofVersion("3.7.3"), func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{}}
 		}))
 		put(c, "key", "value")
 		known, before := members(c), uids(c)
@@ -38,7 +38,7 @@ func ephemeral() {
 		settles(c)
 		Expect(running(c)).To(HaveEach("3.6.16"))
 		Expect(edit(c, ofVersion("3.5.35"))).To(Succeed())
-		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonRefused, "etcd lets no new member join while it goes down: set spec.version back")
+		says(c, v1beta1.ConditionProgressing, v1beta1.ReasonRefused, "etcd lets no new member join while it goes down: set spec.version back")
 		Expect(edit(c, ofVersion("3.6.16"))).To(Succeed())
 		settles(c)
 		Expect(uids(c)).To(Equal(before))

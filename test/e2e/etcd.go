@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -17,37 +18,49 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // identity is what the cluster's client Secret gives an application. Certificates
 // hold the name localhost, and Pods are reached by their addresses. It is nil for a
 // cluster without TLS.
-func identity(c *v1alpha1.EtcdCluster) *tls.Config {
+func identity(c *v1beta1.EtcdCluster) *tls.Config {
 	GinkgoHelper()
 	return identityOf(Default, c)
 }
 
-func identityOf(g Gomega, c *v1alpha1.EtcdCluster) *tls.Config {
+func identityOf(g Gomega, c *v1beta1.EtcdCluster) *tls.Config {
+	config, err := readIdentity(c)
+	g.Expect(err).NotTo(HaveOccurred())
+	return config
+}
+
+func readIdentity(c *v1beta1.EtcdCluster) (*tls.Config, error) {
 	if !c.IsSecure() {
-		return nil
+		return nil, nil
 	}
 	var secret corev1.Secret
-	g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.ClientSecret()}, &secret)).To(Succeed())
+	if err := api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.ClientSecret()}, &secret); err != nil {
+		return nil, err
+	}
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
-	g.Expect(err).NotTo(HaveOccurred())
+	if err != nil {
+		return nil, err
+	}
 	pool := x509.NewCertPool()
-	g.Expect(pool.AppendCertsFromPEM(secret.Data["ca.crt"])).To(BeTrue())
-	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, ServerName: "localhost", MinVersion: tls.VersionTLS12}
+	if !pool.AppendCertsFromPEM(secret.Data["ca.crt"]) {
+		return nil, fmt.Errorf("the Secret %s has no authority", secret.Name)
+	}
+	return &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, ServerName: "localhost", MinVersion: tls.VersionTLS12}, nil
 }
 
 // dial is a client of the named members, or of all.
-func dial(c *v1alpha1.EtcdCluster, members ...string) *clientv3.Client {
+func dial(c *v1beta1.EtcdCluster, members ...string) *clientv3.Client {
 	GinkgoHelper()
 	return surely(func(g Gomega) *clientv3.Client { return dialNow(g, c, members...) })
 }
 
-func dialNow(g Gomega, c *v1alpha1.EtcdCluster, members ...string) *clientv3.Client {
+func dialNow(g Gomega, c *v1beta1.EtcdCluster, members ...string) *clientv3.Client {
 	var endpoints []string
 	for _, p := range podsOf(g, c.Namespace, ours(c)) {
 		if p.Status.PodIP != "" && (len(members) == 0 || contains(members, p.Name)) {
@@ -61,12 +74,12 @@ func dialNow(g Gomega, c *v1alpha1.EtcdCluster, members ...string) *clientv3.Cli
 }
 
 // endpoint is where clients reach the member of a Pod.
-func endpoint(c *v1alpha1.EtcdCluster, p corev1.Pod) string {
+func endpoint(c *v1beta1.EtcdCluster, p corev1.Pod) string {
 	scheme := "https://"
 	if !c.IsSecure() {
 		scheme = "http://"
 	}
-	return scheme + p.Status.PodIP + ":2379"
+	return scheme + net.JoinHostPort(p.Status.PodIP, "2379")
 }
 
 // settings verify a member by the name in the identity, where gRPC would take the
@@ -97,13 +110,13 @@ func contains(all []string, one string) bool {
 
 // ask makes a call to etcd that may be made twice, by way of the named members, or of
 // all. It is made again while etcd refuses, as it does for a moment while it elects.
-func ask(c *v1alpha1.EtcdCluster, call func(context.Context, *clientv3.Client) error, via ...string) {
+func ask(c *v1beta1.EtcdCluster, call func(context.Context, *clientv3.Client) error, via ...string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) { askOnce(g, c, call, via...) }).WithTimeout(patience).Should(Succeed())
 }
 
 // askOnce makes one call with a deadline.
-func askOnce(g Gomega, c *v1alpha1.EtcdCluster, call func(context.Context, *clientv3.Client) error, via ...string) {
+func askOnce(g Gomega, c *v1beta1.EtcdCluster, call func(context.Context, *clientv3.Client) error, via ...string) {
 	connection := dialNow(g, c, via...)
 	defer connection.Close()
 	limited, cancel := context.WithTimeout(ctx, patience)
@@ -111,7 +124,7 @@ func askOnce(g Gomega, c *v1alpha1.EtcdCluster, call func(context.Context, *clie
 	g.Expect(call(limited, connection)).To(Succeed())
 }
 
-func put(c *v1alpha1.EtcdCluster, key, value string) {
+func put(c *v1beta1.EtcdCluster, key, value string) {
 	GinkgoHelper()
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
 		_, err := etcd.Put(ctx, key, value)
@@ -119,7 +132,7 @@ func put(c *v1alpha1.EtcdCluster, key, value string) {
 	})
 }
 
-func value(c *v1alpha1.EtcdCluster, key string) string {
+func value(c *v1beta1.EtcdCluster, key string) string {
 	GinkgoHelper()
 	var got string
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
@@ -134,12 +147,12 @@ func value(c *v1alpha1.EtcdCluster, key string) string {
 
 // members are the names and IDs that etcd lists, learners with a question mark, as
 // the named members say, or all.
-func members(c *v1alpha1.EtcdCluster, via ...string) map[string]string {
+func members(c *v1beta1.EtcdCluster, via ...string) map[string]string {
 	GinkgoHelper()
 	return surely(func(g Gomega) map[string]string { return membersOf(g, c, via...) })
 }
 
-func membersOf(g Gomega, c *v1alpha1.EtcdCluster, via ...string) map[string]string {
+func membersOf(g Gomega, c *v1beta1.EtcdCluster, via ...string) map[string]string {
 	all := map[string]string{}
 	askOnce(g, c, func(ctx context.Context, etcd *clientv3.Client) error {
 		response, err := etcd.MemberList(ctx)
@@ -170,13 +183,13 @@ func learners(listed map[string]string) int {
 }
 
 // standing is the cluster's ID, leader and term, as a member says it.
-func standing(c *v1alpha1.EtcdCluster) (cluster, leader string, term uint64) {
+func standing(c *v1beta1.EtcdCluster) (cluster, leader string, term uint64) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) { cluster, leader, term = standingOf(g, c) }).Should(Succeed())
 	return cluster, leader, term
 }
 
-func standingOf(g Gomega, c *v1alpha1.EtcdCluster) (cluster, leader string, term uint64) {
+func standingOf(g Gomega, c *v1beta1.EtcdCluster) (cluster, leader string, term uint64) {
 	connection := dialNow(g, c) // each time, because Pods may change their addresses
 	defer connection.Close()
 	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -199,7 +212,7 @@ func standingOf(g Gomega, c *v1alpha1.EtcdCluster) (cluster, leader string, term
 // revision is that of the cluster's data, when every member has it on its disk: one that has not would lose
 // what a quorum of the others has acknowledged, if it were all that is left. A member writes down what is
 // committed with the next entry that it syncs, so that there must be one that changes no data.
-func revision(c *v1alpha1.EtcdCluster) int64 {
+func revision(c *v1beta1.EtcdCluster) int64 {
 	GinkgoHelper()
 	var latest int64
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
@@ -226,22 +239,22 @@ func revision(c *v1alpha1.EtcdCluster) int64 {
 	return latest
 }
 
-func leaderOf(g Gomega, c *v1alpha1.EtcdCluster) string {
+func leaderOf(g Gomega, c *v1beta1.EtcdCluster) string {
 	_, leader, _ := standingOf(g, c)
 	return leader
 }
 
 // hasVoters says whether etcd lists so many members, and no learner.
-func hasVoters(g Gomega, c *v1alpha1.EtcdCluster, count int) bool {
+func hasVoters(g Gomega, c *v1beta1.EtcdCluster, count int) bool {
 	listed := membersOf(g, c)
 	return len(listed) == count && learners(listed) == 0
 }
 
 // voters are the members in the cluster's status that etcd lists.
-func voters(c *v1alpha1.EtcdCluster) []string {
+func voters(c *v1beta1.EtcdCluster) []string {
 	var names []string
 	for _, m := range c.Status.Members {
-		if m.Role != v1alpha1.RoleUnlisted {
+		if m.Role != v1beta1.RoleUnlisted {
 			names = append(names, m.Name)
 		}
 	}

@@ -17,12 +17,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // removeByHand removes a member from etcd's list, as a person would. etcd refuses
 // until its members have been connected for five seconds.
-func removeByHand(c *v1alpha1.EtcdCluster, id uint64) {
+func removeByHand(c *v1beta1.EtcdCluster, id uint64) {
 	GinkgoHelper()
 	etcd := dial(c)
 	defer etcd.Close()
@@ -37,7 +37,7 @@ func removeByHand(c *v1alpha1.EtcdCluster, id uint64) {
 	}).Should(Succeed())
 }
 
-func addByHand(c *v1alpha1.EtcdCluster, peerURL string) uint64 {
+func addByHand(c *v1beta1.EtcdCluster, peerURL string) uint64 {
 	GinkgoHelper()
 	etcd := dial(c)
 	defer etcd.Close()
@@ -57,7 +57,7 @@ func addByHand(c *v1alpha1.EtcdCluster, peerURL string) uint64 {
 
 // moveLeader moves leadership to any other member, as a person would. It is 1 if
 // that was done.
-func moveLeader(c *v1alpha1.EtcdCluster, who *tls.Config) int {
+func moveLeader(c *v1beta1.EtcdCluster, who *tls.Config) int {
 	var list corev1.PodList
 	if api.List(ctx, &list, client.InNamespace(c.Namespace), ours(c)) != nil {
 		return 0
@@ -95,7 +95,7 @@ func handOver(limited context.Context, etcd *clientv3.Client) bool {
 }
 
 // promoteByHand makes a voter of the learner that there is. It is 1 if etcd did it.
-func promoteByHand(c *v1alpha1.EtcdCluster) int {
+func promoteByHand(c *v1beta1.EtcdCluster) int {
 	GinkgoHelper()
 	promoted := 0
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
@@ -117,7 +117,7 @@ func promoteByHand(c *v1alpha1.EtcdCluster) int {
 }
 
 // alarm raises or ends the alarm CORRUPT for the member of that ID, in hexadecimal.
-func alarm(c *v1alpha1.EtcdCluster, action etcdserverpb.AlarmRequest_AlarmAction, of string) {
+func alarm(c *v1beta1.EtcdCluster, action etcdserverpb.AlarmRequest_AlarmAction, of string) {
 	GinkgoHelper()
 	id, err := strconv.ParseUint(of, 16, 64)
 	Expect(err).NotTo(HaveOccurred())

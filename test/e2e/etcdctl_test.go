@@ -9,14 +9,14 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
 // byHand is somebody who uses etcdctl while the operator restarts one member after
 // the other, and stands in between two of them.
 func byHand() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var o *operator
 	var id string
 	var before map[string]string
@@ -50,7 +50,7 @@ func byHand() {
 		}
 	})
 
-	roll := func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = flag }
+	roll := func(spec *v1beta1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = flag }
 
 	// rollHalf stops the roll when one member has restarted, for as long as etcd
 	// wants its members connected before it changes the membership.
@@ -105,7 +105,7 @@ func byHand() {
 		rollHalf()
 		stranger := addByHand(c, "https://stranger.example:2380")
 		o.Heal()
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "stranger.example")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "stranger.example")
 		halted := uids(c)
 		stays(aWhile, func(g Gomega) {
 			g.Expect(uids(c)).To(Equal(halted))

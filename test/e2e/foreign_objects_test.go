@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func whatBelongsToOthers() {
@@ -45,22 +45,22 @@ func whatBelongsToOthers() {
 			return &corev1.PersistentVolumeClaim{ObjectMeta: meta(guest + "-0"), Spec: newClaimSpec()}
 		},
 	} {
-		It("I7: an object of somebody else is left alone and named, and the cluster comes when it is gone: "+describe(object("guest")), func() {
+		It("I7: what others have made is left alone and named until it is gone: "+describe(object("guest")), longAfter(0, i), func() {
 			guest := fmt.Sprintf("guest%d", i)
 			theirs := object(guest)
 			Expect(api.Create(ctx, theirs)).To(Succeed())
 			c := newCluster(namespace, guest, oneMember)
 			Expect(api.Create(ctx, c)).To(Succeed())
 			Eventually(func(g Gomega) {
-				degraded := conditionOf(read(g, c), v1alpha1.ConditionDegraded)
+				degraded := conditionOf(read(g, c), v1beta1.ConditionDegraded)
 				g.Expect(degraded.Status).To(Equal(metav1.ConditionTrue))
 				g.Expect(degraded.Message).To(ContainSubstring(theirs.GetName()))
 			}).Should(Succeed())
 			Expect(api.Get(ctx, keyOf(theirs), theirs)).To(Succeed())
-			Expect(theirs.GetLabels()).NotTo(HaveKey(v1alpha1.LabelCluster))
+			Expect(theirs.GetLabels()).NotTo(HaveKey(v1beta1.LabelCluster))
 			Expect(theirs.GetOwnerReferences()).To(BeEmpty())
 			for _, field := range theirs.GetManagedFields() {
-				Expect(field.Manager).NotTo(Equal(v1alpha1.FieldOwner))
+				Expect(field.Manager).NotTo(Equal(v1beta1.FieldOwner))
 			}
 			Expect(api.Delete(ctx, theirs)).To(Succeed())
 			settles(c)

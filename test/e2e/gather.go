@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // A gathering is what Jobs of a namespace were, and what they said: they are deleted as soon as they were read.
@@ -45,7 +45,7 @@ func (a *gathering) look(until context.Context, clients *kubernetes.Clientset, n
 	var found batchv1.JobList
 	var running corev1.PodList
 	_ = api.List(until, &found, client.InNamespace(namespace))
-	_ = api.List(until, &running, client.InNamespace(namespace), client.HasLabels{v1alpha1.LabelTask})
+	_ = api.List(until, &running, client.InNamespace(namespace), client.HasLabels{v1beta1.LabelTask})
 	for i := range found.Items {
 		a.keep("job "+found.Items[i].Name, found.Items[i].String())
 	}

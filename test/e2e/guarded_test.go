@@ -7,26 +7,26 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // takesUpAccess has a cluster take up, one by one, what says who gets in: NetworkPolicies, a user and its role, authentication, the
 // revocation of a certificate. In the end authentication is off, and the user is gone.
-func takesUpAccess(c *v1alpha1.EtcdCluster) {
+func takesUpAccess(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
-	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.NetworkPolicy.Mode = v1alpha1.NetworkPolicyEnabled })).To(Succeed())
+	Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.NetworkPolicy.Mode = v1beta1.NetworkPolicyEnabled })).To(Succeed())
 	Eventually(func(g Gomega) {
 		var policies networkingv1.NetworkPolicyList
 		g.Expect(api.List(ctx, &policies, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
 		g.Expect(policies.Items).NotTo(BeEmpty())
 	}).Should(Succeed())
 	if isEnforced() {
-		newVisitor(c.Namespace, "inside", nil).may(c, v1alpha1.ClientPort)
+		newVisitor(c.Namespace, "inside", nil).may(c, v1beta1.ClientPort)
 		newVisitor(newNamespace(), "outside", nil).may(c)
 	}
 
 	newRole(c, "app", "/app/")
-	u := newUser(c, "app", v1alpha1.CertificateAuthentication, "app")
+	u := newUser(c, "app", v1beta1.CertificateAuthentication, "app")
 	defer usersGo(c.Namespace)
 	isInPlace(u)
 	switchAuth(c, true)
@@ -42,7 +42,7 @@ func takesUpAccess(c *v1alpha1.EtcdCluster) {
 }
 
 // takesOtherAuthorities has a cluster rotate both of its authorities.
-func takesOtherAuthorities(c *v1alpha1.EtcdCluster) {
+func takesOtherAuthorities(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	signed := signers(c)
 	requestRotation(c, "today")
@@ -78,11 +78,11 @@ func trustsOthers(namespace string) {
 }
 
 // knowsItsUser makes the cluster and for a while a user of it, who is given a certificate.
-func knowsItsUser(c *v1alpha1.EtcdCluster, isGiven func(*v1alpha1.EtcdUser)) {
+func knowsItsUser(c *v1beta1.EtcdCluster, isGiven func(*v1beta1.EtcdUser)) {
 	GinkgoHelper()
 	create(c)
 	newRole(c, c.Name, "/app/")
-	u := newUser(c, c.Name, v1alpha1.CertificateAuthentication, c.Name)
+	u := newUser(c, c.Name, v1beta1.CertificateAuthentication, c.Name)
 	isGiven(u)
 	switchAuth(c, true)
 	mayWriteOnly(c, u, "/app/")

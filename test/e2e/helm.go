@@ -42,6 +42,18 @@ func helm(args ...string) (string, error) {
 	return string(output), err
 }
 
+// takesOwnership has Helm take over what others have installed. Helm 4 lets the API server merge, which refuses to change what
+// others have set.
+func takesOwnership() []string {
+	GinkgoHelper()
+	version, err := helm("version", "--short")
+	Expect(err).NotTo(HaveOccurred())
+	if strings.HasPrefix(version, "v3.") {
+		return []string{"--take-ownership"}
+	}
+	return []string{"--take-ownership", "--force-conflicts"}
+}
+
 // helmDoes wants Helm to do something to the release, and waits until it is done.
 func helmDoes(verb string, args ...string) {
 	GinkgoHelper()
@@ -65,6 +77,9 @@ func thisImage() []string {
 	name, digest := pushedImage()
 	return []string{"--set", "image.repository=" + name, "--set", "image.digest=" + digest}
 }
+
+// setBeyondTheManifest is a setting that the manifest does not mention, and so leaves as it is.
+const setBeyondTheManifest = "--set=monitoring.serviceMonitorLabels.release=prometheus"
 
 // withoutDescription is the chart of a version whose EtcdCluster had no description yet.
 func withoutDescription() string {
@@ -123,7 +138,8 @@ func neverSeen() {
 		Skip("removes the operator and its types: on the local cluster only")
 	}
 	writeManifestOf("registry.example/etcd-operator/etcd-operator:none")
-	run("kubectl", "delete", "-f", manifest, "--ignore-not-found", "--timeout=2m")
+	// A CRD that was created a moment ago takes that long: its storage is not there yet, and kube-apiserver looks again minutes later.
+	run("kubectl", "delete", "-f", manifest, "--ignore-not-found", "--timeout=5m")
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: deployment.Namespace}}
 	Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(namespace), namespace)) }).Should(BeTrue())
 }

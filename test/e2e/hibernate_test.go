@@ -7,12 +7,12 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // resting is a cluster that sleeps, or that nobody may touch.
 func resting() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var id string
 	var known, data map[string]string
 
@@ -30,7 +30,7 @@ func resting() {
 	})
 
 	It("fault 46: size 0 ends every Pod and keeps every volume, and it wakes as the same members with all data", func() {
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](0) })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](0) })).To(Succeed())
 		sleeps(c, 3)
 		begun := time.Now()
 		resize(c, 3)
@@ -53,35 +53,35 @@ func resting() {
 	})
 
 	It("while it is paused nothing is changed or healed, and afterwards everything is", func() {
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = true })).To(Succeed())
-		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonPaused, "spec.paused is true")
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = true })).To(Succeed())
+		says(c, v1beta1.ConditionProgressing, v1beta1.ReasonPaused, "spec.paused is true")
 		victim, _ := aFollower(c)
 		deletePod(c, victim)
-		label := func(spec *v1alpha1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"team": "storage"} }
+		label := func(spec *v1beta1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"team": "storage"} }
 		Expect(edit(c, label)).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberDown, victim.Name)
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonMemberDown, victim.Name)
 		left := uids(c)
 		delete(left, victim.Name)
 		Eventually(podsOf).WithArguments(c.Namespace, ours(c)).Should(HaveLen(2))
 		stays(10*time.Second, func(g Gomega) {
 			g.Expect(podsOf(g, c.Namespace, ours(c))).To(HaveLen(2))
 			g.Expect(untouched(g, c, left)).To(Equal(2))
-			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionProgressing)).To(HaveField("Reason", v1alpha1.ReasonPaused))
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionProgressing)).To(HaveField("Reason", v1beta1.ReasonPaused))
 		})
 
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
 		settles(c)
 		Expect(pods(c)).To(And(HaveLen(3), HaveEach(HaveField("Labels", HaveKeyWithValue("team", "storage")))))
 	})
 
 	It("a cluster that is born asleep wakes, and one that is paused can be deleted", func() {
-		born := newCluster(c.Namespace, "born", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](0) })
+		born := newCluster(c.Namespace, "born", func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](0) })
 		Expect(api.Create(ctx, born)).To(Succeed())
 		sleeps(born, 0)
 		resize(born, 1)
 		Expect(members(born)).To(HaveKey("born-0"))
-		Expect(edit(born, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = true })).To(Succeed())
-		says(born, v1alpha1.ConditionProgressing, v1alpha1.ReasonPaused, "spec.paused is true")
+		Expect(edit(born, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = true })).To(Succeed())
+		says(born, v1beta1.ConditionProgressing, v1beta1.ReasonPaused, "spec.paused is true")
 		remove(born)
 		Expect(belongings(Default, born)).To(BeEmpty())
 	})

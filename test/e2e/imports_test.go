@@ -12,16 +12,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // beginsWith has a cluster begin with what is in a ConfigMap, or in a Secret.
-func beginsWith(from v1alpha1.Import) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) { spec.Bootstrap = &v1alpha1.BootstrapSpec{Import: &from} }
+func beginsWith(from v1beta1.Import) func(*v1beta1.EtcdClusterSpec) {
+	return func(spec *v1beta1.EtcdClusterSpec) { spec.Bootstrap = &v1beta1.BootstrapSpec{Import: &from} }
 }
 
-func theConfigMap(name string) v1alpha1.Import {
-	return v1alpha1.Import{ConfigMapRef: &v1alpha1.ImportReference{Name: name}, Prefix: "/shop/"}
+func theConfigMap(name string) v1beta1.Import {
+	return v1beta1.Import{ConfigMapRef: &v1beta1.ImportReference{Name: name}, Prefix: "/shop/"}
 }
 
 func newConfigMap(namespace, name string, data map[string]string) *corev1.ConfigMap {
@@ -32,12 +32,12 @@ func newConfigMap(namespace, name string, data map[string]string) *corev1.Config
 }
 
 // hasImported waits until all keys are in etcd, and returns what the status says of it.
-func hasImported(c *v1alpha1.EtcdCluster) v1alpha1.ImportStatus {
+func hasImported(c *v1beta1.EtcdCluster) v1beta1.ImportStatus {
 	GinkgoHelper()
-	var done v1alpha1.ImportStatus
+	var done v1beta1.ImportStatus
 	Eventually(func(g Gomega) {
 		seen := read(g, c)
-		g.Expect(conditionOf(seen, v1alpha1.ConditionImported)).To(HaveField("Status", metav1.ConditionTrue))
+		g.Expect(conditionOf(seen, v1beta1.ConditionImported)).To(HaveField("Status", metav1.ConditionTrue))
 		g.Expect(seen.Status.Import).NotTo(BeNil())
 		done = *seen.Status.Import
 	}).Should(Succeed())
@@ -67,29 +67,29 @@ func imports() {
 
 	It("fault 77: come from a ConfigMap that is made later and corrected, while the cluster serves; a key that is there is kept", func() {
 		c := create(newCluster(namespace, "shop", beginsWith(theConfigMap("settings"))))
-		says(c, v1alpha1.ConditionImported, v1alpha1.ReasonSourceMissing, "ConfigMap settings does not exist: create it")
-		tells(c, v1alpha1.ReasonSourceMissing)
+		says(c, v1beta1.ConditionImported, v1beta1.ReasonSourceMissing, "ConfigMap settings does not exist: create it")
+		tells(c, v1beta1.ReasonSourceMissing)
 		put(c, "/shop/currency", "USD")
 		settings := newConfigMap(namespace, "settings", map[string]string{"currency": "EUR", "import.yaml": "- {key: mail/from}"})
-		says(c, v1alpha1.ConditionImported, v1alpha1.ReasonEntryInvalid, `item 1 of entry "import.yaml"`)
+		says(c, v1beta1.ConditionImported, v1beta1.ReasonEntryInvalid, `item 1 of entry "import.yaml"`)
 		settings.Data["import.yaml"] = "- {key: mail/from, value: shop@example.com}\n- {key: logo, valueBase64: AAEC}\n"
 		Expect(api.Update(ctx, settings)).To(Succeed())
 		done := hasImported(c)
 		Expect(done).To(And(HaveField("Keys", int32(3)), HaveField("Kept", int32(1))))
-		tells(c, v1alpha1.ConditionImported)
+		tells(c, v1beta1.ConditionImported)
 		Expect(value(c, "/shop/currency")).To(Equal("USD"))
 		Expect(value(c, "/shop/mail/from")).To(Equal("shop@example.com"))
 		Expect(value(c, "/shop/logo")).To(Equal("\x00\x01\x02"))
 		settles(c)
 	})
 
-	It("come from a Secret, also where only users are let in, and are told nowhere", func() {
+	It("come from a Secret, also where only users are let in, and are told nowhere", Label("long"), func() {
 		const secret = "correct-horse-battery"
 		Expect(api.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "keys"}, StringData: map[string]string{"password": secret},
 		})).To(Succeed())
-		from := v1alpha1.Import{SecretRef: &v1alpha1.ImportReference{Name: "keys"}}
-		usersOnly := func(spec *v1alpha1.EtcdClusterSpec) { spec.Auth.Enabled = true }
+		from := v1beta1.Import{SecretRef: &v1beta1.ImportReference{Name: "keys"}}
+		usersOnly := func(spec *v1beta1.EtcdClusterSpec) { spec.Auth.Enabled = true }
 		c := create(newCluster(namespace, "private", oneMember, usersOnly, beginsWith(from)))
 		hasImported(c)
 		authIs(c, metav1.ConditionTrue)
@@ -105,14 +105,14 @@ func imports() {
 		}
 	})
 
-	It("do not come from a Secret that the operator has made", func() {
-		c := create(newCluster(namespace, "curious", oneMember, beginsWith(v1alpha1.Import{
-			SecretRef: &v1alpha1.ImportReference{Name: "curious-client-ca"},
+	It("do not come from a Secret that the operator has made", Label("long"), func() {
+		c := create(newCluster(namespace, "curious", oneMember, beginsWith(v1beta1.Import{
+			SecretRef: &v1beta1.ImportReference{Name: "curious-client-ca"},
 		})))
-		says(c, v1alpha1.ConditionImported, v1alpha1.ReasonSourceRefused, "the operator has made it")
+		says(c, v1beta1.ConditionImported, v1beta1.ReasonSourceRefused, "the operator has made it")
 	})
 
-	It("fault 1: are all there after an operator that was killed in the middle, and what a client has changed meanwhile is kept", func() {
+	It("fault 1: are all there after an operator that was killed, and what a client has changed meanwhile is kept", Label("long"), func() {
 		needsOwnOperator()
 		const many = 8000
 		list := make([]map[string]string, many)
@@ -143,8 +143,8 @@ func imports() {
 		Expect(value(c, "/shop/4000")).To(Equal("ours"))
 	})
 
-	It("happen once: not to a cluster that is adopted with its data", func() {
-		retained := func(spec *v1alpha1.EtcdClusterSpec) { spec.DeletionPolicy = v1alpha1.Retain }
+	It("happen once: not to a cluster that is adopted with its data", Label("long"), func() {
+		retained := func(spec *v1beta1.EtcdClusterSpec) { spec.DeletionPolicy = v1beta1.Retain }
 		newConfigMap(namespace, "settings", map[string]string{"a": "ours", "b": "ours"})
 		c := create(newCluster(namespace, "kept", oneMember, retained, beginsWith(theConfigMap("settings"))))
 		hasImported(c)
@@ -154,7 +154,7 @@ func imports() {
 		})
 		remove(c)
 		again := create(newCluster(namespace, "kept", oneMember, retained, beginsWith(theConfigMap("settings"))))
-		says(again, v1alpha1.ConditionImported, v1alpha1.ReasonDataPresent, "nothing is imported")
+		says(again, v1beta1.ConditionImported, v1beta1.ReasonDataPresent, "nothing is imported")
 		etcd := as(again, again.ClientSecret())
 		stays(3*time.Second, func(g Gomega) {
 			count, err := countOf(etcd, "/shop/")

@@ -12,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // twoInstallations runs the deployed operator once more, from another namespace.
 func twoInstallations() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var second string // namespace of the second installation
 	var replicas int32
 
@@ -88,7 +88,7 @@ func olderOperator() {
 		setSize(c, 5)
 		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.NextSerial).To(Equal(int64(4))) }).
 			WithPolling(10 * time.Millisecond).Should(Succeed())
-		setFormat(c, v1alpha1.StatusFormat+1)
+		setFormat(c, v1beta1.StatusFormat+1)
 		By("waiting for the operator to say that a newer one has written the status")
 		Eventually(func(g Gomega) { g.Expect(notesOf(g, c, "NewerStatus")).NotTo(BeEmpty()) }).Should(Succeed())
 
@@ -108,7 +108,7 @@ func olderOperator() {
 		})
 		Expect(ids()).To(Equal(listed))
 
-		setFormat(c, v1alpha1.StatusFormat)
+		setFormat(c, v1beta1.StatusFormat)
 		settles(c)
 		Expect(now(c).Status.NextSerial).To(Equal(int64(5)))
 		Expect(value(c, "key")).To(Equal("value"))

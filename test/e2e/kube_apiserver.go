@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // A kubeAPIServer is a real one, of a Kubernetes that keeps its objects in an EtcdCluster.
@@ -32,16 +32,26 @@ type kubeAPIServer struct {
 	clients kubernetes.Interface
 }
 
-// startKubeAPIServer starts one on this machine, and waits until it is ready.
-func startKubeAPIServer(c *v1alpha1.EtcdCluster) *kubeAPIServer {
+// startKubeAPIServer starts one on this machine with the client Secret of a cluster, and waits until it is ready.
+func startKubeAPIServer(c *v1beta1.EtcdCluster) *kubeAPIServer {
+	GinkgoHelper()
+	flags := map[string]string{}
+	for key, flag := range map[string]string{"ca.crt": "etcd-cafile", "tls.crt": "etcd-certfile", "tls.key": "etcd-keyfile"} {
+		flags[flag] = clientFile(c, key)
+	}
+	return kubeAPIServerOn(&url.URL{Scheme: "https", Host: forward(c)}, flags)
+}
+
+// kubeAPIServerOn starts one that keeps its objects in that etcd.
+func kubeAPIServerOn(etcd *url.URL, flags map[string]string) *kubeAPIServer {
 	GinkgoHelper()
 	server := &envtest.APIServer{
 		Path:    filepath.Join(top, ".devcluster", "bin", "kube-apiserver"),
-		EtcdURL: &url.URL{Scheme: "https", Host: forward(c)}, Out: GinkgoWriter, Err: GinkgoWriter, StartTimeout: time.Minute,
+		EtcdURL: etcd, Out: GinkgoWriter, Err: GinkgoWriter, StartTimeout: 3 * time.Minute,
 	}
 	arguments := server.Configure()
-	for key, flag := range map[string]string{"ca.crt": "etcd-cafile", "tls.crt": "etcd-certfile", "tls.key": "etcd-keyfile"} {
-		arguments.Set(flag, clientFile(c, key))
+	for flag, value := range flags {
+		arguments.Set(flag, value)
 	}
 	plane := &envtest.ControlPlane{APIServer: server}
 	Expect(server.Start()).To(Succeed())
@@ -56,7 +66,7 @@ func startKubeAPIServer(c *v1alpha1.EtcdCluster) *kubeAPIServer {
 }
 
 // clientFile is a file with what the client Secret of a cluster has under a key.
-func clientFile(c *v1alpha1.EtcdCluster, key string) string {
+func clientFile(c *v1beta1.EtcdCluster, key string) string {
 	GinkgoHelper()
 	var secret corev1.Secret
 	Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.ClientSecret()}, &secret)).To(Succeed())
@@ -66,7 +76,7 @@ func clientFile(c *v1alpha1.EtcdCluster, key string) string {
 }
 
 // forward listens on localhost, which is a name that members' certificates hold, and takes each connection to a Pod that is ready.
-func forward(c *v1alpha1.EtcdCluster) string {
+func forward(c *v1beta1.EtcdCluster) string {
 	GinkgoHelper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	Expect(err).NotTo(HaveOccurred())
@@ -84,7 +94,7 @@ func forward(c *v1alpha1.EtcdCluster) string {
 }
 
 // pass takes a connection to the first member that takes it, until one of both ends it.
-func pass(c *v1alpha1.EtcdCluster, from net.Conn) {
+func pass(c *v1beta1.EtcdCluster, from net.Conn) {
 	defer from.Close()
 	var list corev1.PodList
 	if err := api.List(ctx, &list, client.InNamespace(c.Namespace), ours(c)); err != nil {
@@ -175,7 +185,7 @@ func (k *kubeAPIServer) listed(version string) []string {
 }
 
 // stored are the names of the objects that etcd itself lists.
-func (k *kubeAPIServer) stored(c *v1alpha1.EtcdCluster) []string {
+func (k *kubeAPIServer) stored(c *v1beta1.EtcdCluster) []string {
 	GinkgoHelper()
 	const prefix = "/registry/configmaps/default/"
 	var all []string

@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // underKubernetes: the client that etcd is known for. Its caches hold revisions, and must not be told that one of them means
@@ -26,10 +26,10 @@ func underKubernetes() {
 		Eventually(func() []string { return names(known.ListKeys()) }).Should(And(HaveLen(1800), ContainElement("later-0")))
 		newest := kubernetes.newest()
 
-		er := newRestore(c, "back", "before", func(spec *v1alpha1.EtcdRestoreSpec) { spec.SkipSafetyBackup = true })
+		er := newRestore(c, "back", "before", func(spec *v1beta1.EtcdRestoreSpec) { spec.SkipSafetyBackup = true })
 		Expect(api.Create(ctx, er)).To(Succeed())
 		confirmed(er)
-		reaches(er, v1alpha1.RestoreComplete)
+		reaches(er, v1beta1.RestoreComplete)
 		Eventually(func() []string { return names(known.ListKeys()) }).Should(And(HaveLen(3000), HaveEach(HavePrefix("kept-"))),
 			"the informer, which has run all the time, has listed again")
 		Expect(kubernetes.newest()).To(BeNumerically(">", newest), "resource versions have not gone back")
@@ -37,8 +37,8 @@ func underKubernetes() {
 		Eventually(func() []string { return names(known.ListKeys()) }).Should(HaveLen(3010))
 		newest = kubernetes.newest()
 
-		changeRestore(er, func(spec *v1alpha1.EtcdRestoreSpec) { spec.Undo = true })
-		reaches(er, v1alpha1.RestoreUndone)
+		changeRestore(er, func(spec *v1beta1.EtcdRestoreSpec) { spec.Undo = true })
+		reaches(er, v1beta1.RestoreUndone)
 		settles(c)
 		Eventually(func() []string { return names(known.ListKeys()) }).Should(And(HaveLen(1800), ContainElement("later-0")),
 			"the informer, which has run all the time, has listed what there was before the restore")

@@ -13,6 +13,7 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -20,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 var (
@@ -46,15 +47,31 @@ func connect() {
 	config, err = clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	Expect(err).NotTo(HaveOccurred())
 	config.QPS = -1
+	api = clientFor(v1beta1.GroupVersion)
+}
+
+// clientFor is a client that reads and writes the operator's kinds in a version.
+func clientFor(version schema.GroupVersion) client.Client {
+	GinkgoHelper()
 	scheme := runtime.NewScheme()
+	Expect(v1beta1.AddVersion(scheme, version)).To(Succeed())
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, v1alpha1.AddToScheme, olm.AddToScheme, operatorsv1.AddToScheme, operatorsv2.AddToScheme,
+		clientgoscheme.AddToScheme, olm.AddToScheme, operatorsv1.AddToScheme, operatorsv2.AddToScheme,
 	} {
 		Expect(add(scheme)).To(Succeed())
 	}
 	straight, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
-	api = patient{straight}
+	return patient{straight}
+}
+
+// asEarlier reads and writes the operator's kinds in the version that releases up to 0.8 serve alone.
+func asEarlier(do func()) {
+	GinkgoHelper()
+	current := api
+	defer func() { api = current }()
+	api = clientFor(v1beta1.EarlierVersion)
+	do()
 }
 
 // watcher is a client that can watch.
@@ -72,7 +89,7 @@ func installCRD() {
 	for _, file := range files {
 		apply(readObject(file))
 	}
-	Eventually(func() error { return api.List(ctx, &v1alpha1.EtcdClusterList{}, client.Limit(1)) }).Should(Succeed())
+	Eventually(func() error { return api.List(ctx, &v1beta1.EtcdClusterList{}, client.Limit(1)) }).Should(Succeed())
 }
 
 func readObject(file string) *unstructured.Unstructured {
@@ -84,9 +101,12 @@ func readObject(file string) *unstructured.Unstructured {
 	return object
 }
 
+// apply is tried again: the largest CustomResourceDefinition takes an API server that is busy half a minute, which it ends then.
 func apply(object *unstructured.Unstructured) {
 	GinkgoHelper()
-	Expect(api.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("e2e"), client.ForceOwnership)).To(Succeed())
+	Eventually(func() error {
+		return api.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("e2e"), client.ForceOwnership)
+	}).Should(Succeed())
 }
 
 func kubectl(args ...string) error {

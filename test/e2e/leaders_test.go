@@ -4,7 +4,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/netfault"
 )
 
@@ -15,14 +15,14 @@ func leadersThatRefuse() {
 		needsLocal()
 		namespace := newNamespace()
 		startOperator(namespace)
-		c := create(newCluster(namespace, "refused", func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.Mode = v1alpha1.TLSDisabled }))
+		c := create(newCluster(namespace, "refused", func(spec *v1beta1.EtcdClusterSpec) { spec.TLS.Mode = v1beta1.TLSDisabled }))
 		put(c, "key", "value")
 		leader, known := leaderOf(Default, c), members(c)
 		deaf, others := netfault.Split(networks(c), leader)
 		turnAgainst(c, deaf, others[0], known)
 
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = new(int32(5)) })).To(Succeed())
-		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonWaiting, "etcd to be ready to add learner refused-3")
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = new(int32(5)) })).To(Succeed())
+		says(c, v1beta1.ConditionProgressing, v1beta1.ReasonWaiting, "etcd to be ready to add learner refused-3")
 		Expect(leaderOf(Default, c)).To(Equal(leader))
 		settles(c)
 		Expect(leaderOf(Default, c)).NotTo(Equal(leader))

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/load"
 )
 
@@ -33,7 +33,7 @@ func needsService() {
 
 // throughService dials as an application would: to the client Service, with what
 // is in the client Secret.
-func throughService(c *v1alpha1.EtcdCluster) clientv3.Config {
+func throughService(c *v1beta1.EtcdCluster) clientv3.Config {
 	GinkgoHelper()
 	var service corev1.Service
 	Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: c.ClientService()}, &service)).To(Succeed())
@@ -43,7 +43,7 @@ func throughService(c *v1alpha1.EtcdCluster) clientv3.Config {
 }
 
 // busy disturbs a cluster while clients are busy, and checks what they saw.
-func busy(c *v1alpha1.EtcdCluster, disturb func()) (load.Result, load.Beats) {
+func busy(c *v1beta1.EtcdCluster, disturb func()) (load.Result, load.Beats) {
 	GinkgoHelper()
 	working, stop := context.WithCancel(ctx)
 	defer stop()

@@ -10,13 +10,13 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // underLoad disturbs clusters while clients are busy.
 func underLoad() {
 	var namespace string
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var id string
 
 	BeforeAll(func() {
@@ -86,7 +86,7 @@ func underLoad() {
 	It("a flag that is changed: members restart one at a time", func() {
 		known := members(c)
 		result, _ := busy(c, func() {
-			rollsCarefully(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = 5000 })
+			rollsCarefully(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = 5000 })
 		})
 		Expect(result.Gap).To(BeNumerically("<", outage))
 		isHandedOver(c)
@@ -98,12 +98,12 @@ func underLoad() {
 
 	It("scales 1 to 3 to 5 to 7 and back, by the spec and through the scale subresource in turns", func() {
 		discard(c)
-		c = create(newCluster(namespace, "scaled", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
+		c = create(newCluster(namespace, "scaled", func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		id = now(c).Status.ClusterID
 		result, _ := busy(c, func() {
 			for i, size := range []int32{3, 5, 7, 5, 3, 1} {
 				begun := time.Now()
-				[]func(*v1alpha1.EtcdCluster, int32){resize, scale}[i%2](c, size)
+				[]func(*v1beta1.EtcdCluster, int32){resize, scale}[i%2](c, size)
 				Expect(members(c)).To(HaveLen(int(size)))
 				AddReportEntry(fmt.Sprintf("to size %d", size), time.Since(begun).Round(time.Millisecond).String())
 			}

@@ -7,12 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func lostAuthorities() {
-	for of, nameOf := range map[string]func(*v1alpha1.EtcdCluster) string{
-		"client": (*v1alpha1.EtcdCluster).ClientCA, "peer": (*v1alpha1.EtcdCluster).PeerCA,
+	for of, nameOf := range map[string]func(*v1beta1.EtcdCluster) string{
+		"client": (*v1beta1.EtcdCluster).ClientCA, "peer": (*v1beta1.EtcdCluster).PeerCA,
 	} {
 		It("fault 63: an authority that is deleted is replaced while members and clients go on: of "+of+"s", func() {
 			needsService()
@@ -28,7 +28,7 @@ func lostAuthorities() {
 
 			By("a member that restarts meanwhile hears the others and is heard")
 			Eventually(func(g Gomega) { // when the others do not restart, too
-				g.Expect(read(g, c).Status.Authorities).To(ContainElement(HaveField("Phase", v1alpha1.RotationSwitched)))
+				g.Expect(read(g, c).Status.Authorities).To(ContainElement(HaveField("Phase", v1beta1.RotationSwitched)))
 			}).WithTimeout(rotationTakes).Should(Succeed())
 			victim, _ := aFollower(c)
 			deletePod(c, victim)
@@ -40,7 +40,7 @@ func lostAuthorities() {
 			Expect(value(c, "before")).To(Equal("kept"))
 			var secret corev1.Secret
 			Expect(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: nameOf(c)}, &secret)).To(Succeed())
-			Expect(secret.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationRotatedBecause, "Lost"))
+			Expect(secret.Annotations).To(HaveKeyWithValue(v1beta1.AnnotationRotatedBecause, "Lost"))
 		})
 	}
 }

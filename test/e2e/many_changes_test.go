@@ -9,12 +9,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // manyChanges come faster than they can be made.
 func manyChanges() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 
 	BeforeAll(func() {
 		needsService()

@@ -10,11 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func faultsOfMembership() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var id string
 
 	BeforeAll(func() {
@@ -47,15 +47,15 @@ func faultsOfMembership() {
 		var aside corev1.PersistentVolumeClaim
 		Eventually(func(g Gomega) {
 			g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: victim.Name}, &aside)).To(Succeed())
-			g.Expect(aside.Labels).To(HaveKey(v1alpha1.LabelQuarantined))
+			g.Expect(aside.Labels).To(HaveKey(v1beta1.LabelQuarantined))
 		}).Should(Succeed())
 	})
 
 	It("faults 40 and 41: a member that somebody added is reported and left alone", func() {
 		stranger := addByHand(c, "https://stranger.example:2380")
 		before := uids(c)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"look": "again"} })).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "stranger.example")
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.PodMetadata.Labels = map[string]string{"look": "again"} })).To(Succeed())
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "stranger.example")
 		Expect(members(c)).To(HaveLen(4))
 		Expect(uids(c)).To(Equal(before), "nothing is changed beside it")
 		removeByHand(c, stranger)
@@ -64,7 +64,7 @@ func faultsOfMembership() {
 
 // withoutNode is what becomes of members whose Pods find no node, because all are cordoned.
 func withoutNode() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var id string
 
 	BeforeAll(func() {
@@ -104,7 +104,7 @@ func withoutNode() {
 		victim, _ := aFollower(c)
 		joining := fmt.Sprintf("%s-%d", c.Name, now(c).Status.NextSerial)
 		uncordonAll := cordonAll()
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = new(int32(5)) })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = new(int32(5)) })).To(Succeed())
 		pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: joining}}
 		Eventually(func() error { return api.Get(ctx, client.ObjectKeyFromObject(&pod), &pod) }).Should(Succeed())
 		lose(c, victim.Name)

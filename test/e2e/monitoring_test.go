@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
@@ -30,14 +30,14 @@ func monitoring() {
 		o.restart()
 
 		healthy := create(newCluster(namespace, "well", monitored, scrapable))
-		full := create(newCluster(namespace, "full", monitored, scrapable, smallQuota, func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Maintenance.NoSpace = v1alpha1.NoSpaceOff
-			spec.Backup = &v1alpha1.Backup{Store: "missing", Schedule: "* * * * *"}
+		full := create(newCluster(namespace, "full", monitored, scrapable, smallQuota, func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Maintenance.NoSpace = v1beta1.NoSpaceOff
+			spec.Backup = &v1beta1.Backup{Store: "missing", Schedule: "* * * * *"}
 		}))
 		lost := create(newCluster(namespace, "lost", monitored, scrapable))
-		says(healthy, v1alpha1.ConditionMonitored, v1alpha1.ReasonMonitored, "are there")
+		says(healthy, v1beta1.ConditionMonitored, v1beta1.ReasonMonitored, "are there")
 		p := startPrometheus(address, healthy, full, lost)
-		firing := func(c *v1alpha1.EtcdCluster, names ...any) {
+		firing := func(c *v1beta1.EtcdCluster, names ...any) {
 			GinkgoHelper()
 			Eventually(func(g Gomega) []string { return p.fires(g, c) }).WithTimeout(3 * time.Minute).Should(ContainElements(names...))
 		}
@@ -67,14 +67,14 @@ func monitoring() {
 		p.draw(full)
 
 		By("asking for nothing any more")
-		Expect(edit(healthy, func(spec *v1alpha1.EtcdClusterSpec) { spec.Monitoring = v1alpha1.Monitoring{} })).To(Succeed())
+		Expect(edit(healthy, func(spec *v1beta1.EtcdClusterSpec) { spec.Monitoring = v1beta1.Monitoring{} })).To(Succeed())
 		Eventually(func(g Gomega) {
 			for _, kind := range []string{"PodMonitor", "PrometheusRule"} {
 				object := &unstructured.Unstructured{}
 				object.SetGroupVersionKind(specs.PodMonitorKind.GroupVersion().WithKind(kind))
 				g.Expect(apierrors.IsNotFound(api.Get(ctx, keyOf(healthy), object))).To(BeTrue(), kind)
 			}
-			g.Expect(conditionOf(read(g, healthy), v1alpha1.ConditionMonitored).Status).To(BeEmpty())
+			g.Expect(conditionOf(read(g, healthy), v1beta1.ConditionMonitored).Status).To(BeEmpty())
 		}).Should(Succeed())
 	})
 
@@ -83,29 +83,29 @@ func monitoring() {
 		namespace := newNamespace()
 		startOperator(namespace)
 		c := create(newCluster(namespace, "alone", monitored))
-		says(c, v1alpha1.ConditionMonitored, v1alpha1.ReasonPrometheusOperatorMissing, "Kubernetes knows no PodMonitors")
+		says(c, v1beta1.ConditionMonitored, v1beta1.ReasonPrometheusOperatorMissing, "Kubernetes knows no PodMonitors")
 		definePrometheusKinds()
 		Eventually(func(g Gomega) {
-			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionMonitored).Status).To(Equal(metav1.ConditionTrue))
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionMonitored).Status).To(Equal(metav1.ConditionTrue))
 		}).Should(Succeed())
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.NetworkPolicy.Mode = v1alpha1.NetworkPolicyEnabled })).To(Succeed())
-		says(c, v1alpha1.ConditionMonitored, v1alpha1.ReasonScrapingDenied, "spec.networkPolicy.metrics")
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.NetworkPolicy.Mode = v1beta1.NetworkPolicyEnabled })).To(Succeed())
+		says(c, v1beta1.ConditionMonitored, v1beta1.ReasonScrapingDenied, "spec.networkPolicy.metrics")
 		settles(c)
 	})
 }
 
-func monitored(spec *v1alpha1.EtcdClusterSpec) {
-	spec.Monitoring = v1alpha1.Monitoring{
-		PodMonitor:     &v1alpha1.PodMonitor{Labels: map[string]v1alpha1.LabelValue{"release": "prometheus"}},
-		PrometheusRule: &v1alpha1.PrometheusRule{Labels: map[string]v1alpha1.LabelValue{"release": "prometheus"}},
+func monitored(spec *v1beta1.EtcdClusterSpec) {
+	spec.Monitoring = v1beta1.Monitoring{
+		PodMonitor:     &v1beta1.PodMonitor{Labels: map[string]v1beta1.LabelValue{"release": "prometheus"}},
+		PrometheusRule: &v1beta1.PrometheusRule{Labels: map[string]v1beta1.LabelValue{"release": "prometheus"}},
 	}
 }
 
 // scrapable lets every address reach the metrics of members.
-func scrapable(spec *v1alpha1.EtcdClusterSpec) {
-	spec.NetworkPolicy = v1alpha1.NetworkPolicy{
-		Mode:    v1alpha1.NetworkPolicyEnabled,
-		Metrics: []v1alpha1.NetworkPeer{{IPBlock: &v1alpha1.NetworkBlock{CIDR: "0.0.0.0/0"}}},
+func scrapable(spec *v1beta1.EtcdClusterSpec) {
+	spec.NetworkPolicy = v1beta1.NetworkPolicy{
+		Mode:    v1beta1.NetworkPolicyEnabled,
+		Metrics: []v1beta1.NetworkPeer{{IPBlock: &v1beta1.NetworkBlock{CIDR: "0.0.0.0/0"}}},
 	}
 }
 
@@ -115,16 +115,22 @@ const prometheusOperator = "github.com/prometheus-operator/prometheus-operator@v
 // prometheusKinds are the files of the definitions.
 func prometheusKinds() []string {
 	GinkgoHelper()
-	command := exec.Command("go", "mod", "download", prometheusOperator)
+	folder := filepath.Join(moduleOf(prometheusOperator), "example/prometheus-operator-crd")
+	return []string{
+		filepath.Join(folder, "monitoring.coreos.com_podmonitors.yaml"), filepath.Join(folder, "monitoring.coreos.com_prometheusrules.yaml"),
+	}
+}
+
+// moduleOf is the folder of a module, which is downloaded.
+func moduleOf(module string) string {
+	GinkgoHelper()
+	command := exec.Command("go", "mod", "download", module)
 	command.Dir, command.Env = os.TempDir(), append(os.Environ(), "GOFLAGS=-mod=mod")
 	output, err := command.CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(output))
 	cache, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	Expect(err).NotTo(HaveOccurred())
-	folder := filepath.Join(strings.TrimSpace(string(cache)), prometheusOperator, "example/prometheus-operator-crd")
-	return []string{
-		filepath.Join(folder, "monitoring.coreos.com_podmonitors.yaml"), filepath.Join(folder, "monitoring.coreos.com_prometheusrules.yaml"),
-	}
+	return filepath.Join(strings.TrimSpace(string(cache)), module)
 }
 
 func definePrometheusKinds() {

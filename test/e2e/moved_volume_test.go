@@ -5,15 +5,15 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // movedData is what a backup tool does that maps one namespace to another: the volume of a cluster
 // is claimed by the same name elsewhere. The data goes back to where it belongs, and is all there.
 func movedData() {
-	retained := func(spec *v1alpha1.EtcdClusterSpec) {
+	retained := func(spec *v1beta1.EtcdClusterSpec) {
 		oneMember(spec)
-		spec.DeletionPolicy = v1alpha1.Retain
+		spec.DeletionPolicy = v1beta1.Retain
 	}
 	for _, mark := range []struct {
 		name    string
@@ -21,7 +21,7 @@ func movedData() {
 		says    string
 	}{
 		{"a volume says where it belongs, and is not mounted", nil, "PersistentVolumeClaim moved-0 is in the way"},
-		{"etcd says where it belongs, if the volume does not", []string{v1alpha1.AnnotationNamespace}, "etcd lists its member at"},
+		{"etcd says where it belongs, if the volume does not", []string{v1beta1.AnnotationNamespace}, "etcd lists its member at"},
 	} {
 		It(mark.name, func() {
 			namespace, elsewhere := newNamespace(), newNamespace()
@@ -34,8 +34,8 @@ func movedData() {
 			claim := rebind(namespace, elsewhere, "moved-0", mark.missing...)
 			stranger := newCluster(elsewhere, "moved", retained)
 			Expect(api.Create(ctx, stranger)).To(Succeed())
-			says(stranger, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, mark.says)
-			Expect(conditionOf(now(stranger), v1alpha1.ConditionDegraded).Message).To(And(
+			says(stranger, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, mark.says)
+			Expect(conditionOf(now(stranger), v1beta1.ConditionDegraded).Message).To(And(
 				ContainSubstring(namespace), Not(ContainSubstring("member remove"))))
 			if mark.missing == nil {
 				Expect(pods(stranger)).To(BeEmpty())

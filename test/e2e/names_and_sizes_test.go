@@ -6,7 +6,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func namesAndSizes() {
@@ -19,7 +19,7 @@ func namesAndSizes() {
 
 	It("faults 47, 48: sizes that make no cluster are refused with the reason", func() {
 		for _, size := range []int32{-1, 2, 4, 9, 1000} {
-			c := newCluster(namespace, "sized", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = &size })
+			c := newCluster(namespace, "sized", func(spec *v1beta1.EtcdClusterSpec) { spec.Size = &size })
 			Expect(api.Create(ctx, c)).To(MatchError(ContainSubstring("size must be 1, 3, 5 or 7")), "size %d", size)
 		}
 	})
@@ -29,7 +29,7 @@ func namesAndSizes() {
 		Expect(asWritten(c, `{"size": 0, "storage": {"ephemeral": {}}}`)).To(MatchError(ContainSubstring("size 0 needs volumes")))
 	})
 
-	It("fault 44: a size that is edited while the first members start takes effect after they have formed", func() {
+	It("fault 44: a size that is edited while the first members start takes effect after they have formed", Label("long"), func() {
 		c := newCluster(namespace, "edited")
 		Expect(api.Create(ctx, c)).To(Succeed())
 		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.Bootstrap).NotTo(BeNil()) }).Should(Succeed())
@@ -39,11 +39,11 @@ func namesAndSizes() {
 		discard(c)
 	})
 
-	It("a name by which another cluster has its Service for clients is refused before anything is made, until that one has gone", func() {
+	It("a name by which another cluster has its Service for clients is refused until that one has gone", Label("long"), func() {
 		first := create(newCluster(namespace, "a", oneMember))
 		second := newCluster(namespace, "a-client", oneMember)
 		Expect(api.Create(ctx, second)).To(Succeed())
-		says(second, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "EtcdCluster a")
+		says(second, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "EtcdCluster a")
 		Expect(claims(second)).To(BeEmpty())
 		Expect(pods(second)).To(BeEmpty())
 		isSettled(Default, first)

@@ -6,12 +6,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/netfault"
 )
 
 // networks are those of the named members, or of all.
-func networks(c *v1alpha1.EtcdCluster, members ...string) []*netfault.Network {
+func networks(c *v1beta1.EtcdCluster, members ...string) []*netfault.Network {
 	GinkgoHelper()
 	needsLocal()
 	var all []*netfault.Network
@@ -33,7 +33,7 @@ func needsLocal() {
 // turnAgainst makes a leader without TLS take a member for away, for as long as it runs.
 // Messages for the member, which has no streams yet when it starts, go astray; they fail when
 // it has.
-func turnAgainst(c *v1alpha1.EtcdCluster, leader, member *netfault.Network, ids map[string]string) {
+func turnAgainst(c *v1beta1.EtcdCluster, leader, member *netfault.Network, ids map[string]string) {
 	GinkgoHelper()
 	active := func() float64 {
 		return metric(leader.Address, fmt.Sprintf("etcd_network_active_peers{Local=%q,Remote=%q}", ids[leader.Member], ids[member.Member]))

@@ -10,19 +10,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // networkPolicies shows both, who is let in and who is not, by the deployed operator: one that runs outside of Kubernetes cannot be
 // named by a policy. docs/operations/network.md.
 func networkPolicies() {
-	const forClients, forPeers, forMetrics = v1alpha1.ClientPort, v1alpha1.PeerPort, v1alpha1.MetricsPort
-	var c *v1alpha1.EtcdCluster
+	const forClients, forPeers, forMetrics = v1beta1.ClientPort, v1beta1.PeerPort, v1beta1.MetricsPort
+	var c *v1beta1.EtcdCluster
 	var inside, shop, outside visitor
 
-	wants := func(policy v1alpha1.NetworkPolicy) {
+	wants := func(policy v1beta1.NetworkPolicy) {
 		GinkgoHelper()
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.NetworkPolicy = policy })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.NetworkPolicy = policy })).To(Succeed())
 		isSeen(c)
 	}
 
@@ -60,14 +60,14 @@ func networkPolicies() {
 	})
 
 	It("follows the spec: clients, readers of metrics, and a Job that makes a backup", func() {
-		wants(v1alpha1.NetworkPolicy{
-			Mode: v1alpha1.NetworkPolicyEnabled,
-			Clients: []v1alpha1.NetworkPeer{{PodSelector: &v1alpha1.NetworkSelector{
-				MatchLabels: map[string]v1alpha1.LabelValue{"app": "shop"},
+		wants(v1beta1.NetworkPolicy{
+			Mode: v1beta1.NetworkPolicyEnabled,
+			Clients: []v1beta1.NetworkPeer{{PodSelector: &v1beta1.NetworkSelector{
+				MatchLabels: map[string]v1beta1.LabelValue{"app": "shop"},
 			}}},
-			Metrics: []v1alpha1.NetworkPeer{{NamespaceSelector: &v1alpha1.NetworkSelector{
-				MatchExpressions: []v1alpha1.NetworkExpression{{
-					Key: "kubernetes.io/metadata.name", Operator: "In", Values: []v1alpha1.LabelValue{v1alpha1.LabelValue(outside.namespace)},
+			Metrics: []v1beta1.NetworkPeer{{NamespaceSelector: &v1beta1.NetworkSelector{
+				MatchExpressions: []v1beta1.NetworkExpression{{
+					Key: "kubernetes.io/metadata.name", Operator: "In", Values: []v1beta1.LabelValue{v1beta1.LabelValue(outside.namespace)},
 				}},
 			}}},
 		})
@@ -80,8 +80,8 @@ func networkPolicies() {
 
 	It("lets a block of addresses in, and not what is left out of it", func() {
 		address := pod(c, shop.name).Status.PodIP
-		wants(v1alpha1.NetworkPolicy{Mode: v1alpha1.NetworkPolicyEnabled, Clients: []v1alpha1.NetworkPeer{{
-			IPBlock: &v1alpha1.NetworkBlock{CIDR: "10.244.0.0/16", Except: []v1alpha1.CIDR{v1alpha1.CIDR(address + "/32")}},
+		wants(v1beta1.NetworkPolicy{Mode: v1beta1.NetworkPolicyEnabled, Clients: []v1beta1.NetworkPeer{{
+			IPBlock: &v1beta1.NetworkBlock{CIDR: "10.244.0.0/16", Except: []v1beta1.CIDR{v1beta1.CIDR(address + "/32")}},
 		}}})
 		outside.may(c, forClients)
 		shop.may(c)
@@ -110,11 +110,11 @@ func networkPolicies() {
 	}
 
 	It("Disabled deletes the policy and opens every port, and Enabled closes them again", func() {
-		wants(v1alpha1.NetworkPolicy{Mode: v1alpha1.NetworkPolicyDisabled})
+		wants(v1beta1.NetworkPolicy{Mode: v1beta1.NetworkPolicyDisabled})
 		Eventually(isGone).Should(Succeed())
 		outside.may(c, forClients, forPeers, forMetrics)
 		stays(3*time.Second, isGone)
-		wants(v1alpha1.NetworkPolicy{Mode: v1alpha1.NetworkPolicyEnabled})
+		wants(v1beta1.NetworkPolicy{Mode: v1beta1.NetworkPolicyEnabled})
 		outside.may(c)
 		inside.may(c, forClients)
 		settles(c)
@@ -123,13 +123,13 @@ func networkPolicies() {
 
 	It("leaves a cluster alone that an earlier release has formed, until its spec asks for a policy", func() {
 		c = create(newCluster(c.Namespace, "earlier", oneMember))
-		wants(v1alpha1.NetworkPolicy{Mode: v1alpha1.NetworkPolicyDisabled})
+		wants(v1beta1.NetworkPolicy{Mode: v1beta1.NetworkPolicyDisabled})
 		Eventually(isGone).Should(Succeed())
 		formedEarlier(c)
-		wants(v1alpha1.NetworkPolicy{})
+		wants(v1beta1.NetworkPolicy{})
 		stays(3*time.Second, isGone)
 		outside.may(c, forClients, forPeers, forMetrics)
-		wants(v1alpha1.NetworkPolicy{Mode: v1alpha1.NetworkPolicyEnabled})
+		wants(v1beta1.NetworkPolicy{Mode: v1beta1.NetworkPolicyEnabled})
 		outside.may(c)
 		settles(c)
 		remove(c)
@@ -144,7 +144,7 @@ func networkPolicies() {
 }
 
 // formedEarlier makes of a cluster without a NetworkPolicy what an earlier release leaves: nothing in its status says that it has one.
-func formedEarlier(c *v1alpha1.EtcdCluster) {
+func formedEarlier(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	changed := now(c)
 	before := client.MergeFrom(changed.DeepCopy())
@@ -152,6 +152,6 @@ func formedEarlier(c *v1alpha1.EtcdCluster) {
 	Expect(api.Status().Patch(ctx, changed, before)).To(Succeed())
 }
 
-func nameIn(c *v1alpha1.EtcdCluster, name string) client.ObjectKey {
+func nameIn(c *v1beta1.EtcdCluster, name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: c.Namespace, Name: name}
 }

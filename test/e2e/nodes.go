@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // noticed is how long Kubernetes takes to call a silent node not ready, and more.
@@ -34,7 +34,7 @@ func hasThreeNodes() bool {
 }
 
 // places are the nodes of the cluster's Pods, by name.
-func places(c *v1alpha1.EtcdCluster) map[string]string {
+func places(c *v1beta1.EtcdCluster) map[string]string {
 	all := map[string]string{}
 	for _, p := range pods(c) {
 		all[p.Name] = p.Spec.NodeName
@@ -42,7 +42,7 @@ func places(c *v1alpha1.EtcdCluster) map[string]string {
 	return all
 }
 
-func memberOn(c *v1alpha1.EtcdCluster, node string) string {
+func memberOn(c *v1beta1.EtcdCluster, node string) string {
 	GinkgoHelper()
 	for _, p := range pods(c) {
 		if p.Spec.NodeName == node {
@@ -68,10 +68,10 @@ func cut(node string) {
 }
 
 // drain is kubectl's, of the cluster's Pods only.
-func drain(node string, c *v1alpha1.EtcdCluster) {
+func drain(node string, c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	run(filepath.Join(top, ".devcluster", "bin", "kubectl"), "drain", node, "--timeout=2m",
-		"--pod-selector="+v1alpha1.LabelCluster+"="+c.Name)
+		"--pod-selector="+v1beta1.LabelCluster+"="+c.Name)
 }
 
 // cordon lets no more Pods come to the node, until it is taken back or the spec ends.

@@ -10,34 +10,34 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // onNodes needs three nodes, each a zone of its own: make cluster-up NODES=3.
 func onNodes() {
 	// patient waits for a silent node for longer than a spec lasts, hasty does not.
-	var patient, hasty *v1alpha1.EtcdCluster
+	var patient, hasty *v1beta1.EtcdCluster
 
 	BeforeAll(func() {
 		needsThreeNodes()
 		namespace := newNamespace()
 		startOperator(namespace)
-		patient = newCluster(namespace, "patient", func(spec *v1alpha1.EtcdClusterSpec) {
+		patient = newCluster(namespace, "patient", func(spec *v1beta1.EtcdClusterSpec) {
 			spec.Scheduling.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
 				{MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.DoNotSchedule},
 			}
 		})
-		hasty = newCluster(namespace, "hasty", func(spec *v1alpha1.EtcdClusterSpec) {
+		hasty = newCluster(namespace, "hasty", func(spec *v1beta1.EtcdClusterSpec) {
 			spec.Recovery.MemberTimeout = metav1.Duration{Duration: 10 * time.Second}
 		})
-		for _, c := range []*v1alpha1.EtcdCluster{patient, hasty} {
+		for _, c := range []*v1beta1.EtcdCluster{patient, hasty} {
 			create(c)
 			put(c, "key", "value")
 		}
 	})
 
 	AfterEach(func() {
-		for _, c := range []*v1alpha1.EtcdCluster{patient, hasty} {
+		for _, c := range []*v1beta1.EtcdCluster{patient, hasty} {
 			if c == nil {
 				continue // skipped
 			}
@@ -61,7 +61,7 @@ func onNodes() {
 				cordon(node)
 				Eventually(leaderOf).WithArguments(patient).ShouldNot(Equal(member), "leadership leaves the cordoned node")
 				drain(node, patient)
-				says(patient, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumHealthy, "2 of 3")
+				says(patient, v1beta1.ConditionAvailable, v1beta1.ReasonQuorumHealthy, "2 of 3")
 				uncordon(node)
 				settles(patient)
 			}
@@ -84,13 +84,13 @@ func onNodes() {
 			left := maps.Clone(on)
 			delete(left, parted)
 			now := read(g, hasty)
-			g.Expect(conditionOf(now, v1alpha1.ConditionAvailable)).To(HaveField("Reason", v1alpha1.ReasonHealthy))
+			g.Expect(conditionOf(now, v1beta1.ConditionAvailable)).To(HaveField("Reason", v1beta1.ReasonHealthy))
 			g.Expect(now.Status.ReadyMembers).To(BeEquivalentTo(3))
 			g.Expect(voters(now)).NotTo(ContainElement(parted))
 			g.Expect(voters(now)).To(ContainElements(slices.Sorted(maps.Keys(left))))
 		}).WithTimeout(noticed).Should(Succeed())
 		silent := memberOn(patient, "node-2")
-		says(patient, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberDown, silent)
+		says(patient, v1beta1.ConditionDegraded, v1beta1.ReasonMemberDown, silent)
 		stays(20*time.Second, func(g Gomega) { g.Expect(voters(read(g, patient))).To(ContainElement(silent)) })
 
 		By("joining node-2 again")
@@ -120,7 +120,7 @@ func onNodes() {
 	})
 
 	It("fault 22: when so many nodes are silent that quorum is gone, nobody is replaced, however long it lasts", func() {
-		before := map[*v1alpha1.EtcdCluster]map[string]string{patient: members(patient), hasty: members(hasty)}
+		before := map[*v1beta1.EtcdCluster]map[string]string{patient: members(patient), hasty: members(hasty)}
 		cut("node-2")
 		cut("node-3")
 		for _, node := range []string{"node-2", "node-3"} {
@@ -131,7 +131,7 @@ func onNodes() {
 				g.Expect(voters(read(g, c))).To(ConsistOf(slices.Collect(maps.Keys(known))))
 			}
 		})
-		says(patient, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumLost, "")
+		says(patient, v1beta1.ConditionAvailable, v1beta1.ReasonQuorumLost, "")
 
 		By("joining both again")
 		devcluster("node", "join", "node-2")
@@ -143,7 +143,7 @@ func onNodes() {
 	})
 
 	It("a member whose node is gone for good is replaced where the constraints allow it", func() {
-		bereft := create(newCluster(hasty.Namespace, "bereft", func(spec *v1alpha1.EtcdClusterSpec) { spec.Recovery = hasty.Spec.Recovery }))
+		bereft := create(newCluster(hasty.Namespace, "bereft", func(spec *v1beta1.EtcdClusterSpec) { spec.Recovery = hasty.Spec.Recovery }))
 		put(bereft, "key", "value")
 		lost, stays := memberOn(bereft, "node-3"), members(patient)
 		waits := memberOn(patient, "node-3")
@@ -157,7 +157,7 @@ func onNodes() {
 		Expect(places(bereft)).NotTo(ContainElement("node-3"))
 		Expect(putAside(bereft)).To(HaveKey(lost), "its volume is kept, whether it comes back or not")
 		Expect(value(bereft, "key")).To(Equal("value"))
-		says(patient, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, waits)
+		says(patient, v1beta1.ConditionDegraded, v1beta1.ReasonMemberBlocked, waits)
 
 		By("starting node-3 again")
 		devcluster("node", "start", "node-3")

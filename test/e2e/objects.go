@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // describe names an object by its kind and name.
@@ -38,7 +38,7 @@ func kinds() map[string]client.ObjectList {
 
 // belongings names every object of the cluster, with the cluster's own name cut
 // off, so that two clusters can be compared.
-func belongings(g Gomega, c *v1alpha1.EtcdCluster) []string {
+func belongings(g Gomega, c *v1beta1.EtcdCluster) []string {
 	var names []string
 	for kind, list := range kinds() {
 		g.Expect(api.List(ctx, list, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
@@ -58,9 +58,9 @@ func belongings(g Gomega, c *v1alpha1.EtcdCluster) []string {
 }
 
 // left are the belongings without kept volumes.
-func left(g Gomega, c *v1alpha1.EtcdCluster) []string {
+func left(g Gomega, c *v1beta1.EtcdCluster) []string {
 	return slices.DeleteFunc(belongings(g, c), func(name string) bool {
-		return strings.HasPrefix(name, "PersistentVolumeClaim") && c.Spec.DeletionPolicy == v1alpha1.Retain
+		return strings.HasPrefix(name, "PersistentVolumeClaim") && c.Spec.DeletionPolicy == v1beta1.Retain
 	})
 }
 
@@ -82,7 +82,7 @@ func ofDeployed() []any {
 
 // calmsDown waits until nothing has been written for two seconds, because the kubelet
 // may have a last word to say, and returns the versions.
-func calmsDown(c *v1alpha1.EtcdCluster) map[string]string {
+func calmsDown(c *v1beta1.EtcdCluster) map[string]string {
 	GinkgoHelper()
 	var all map[string]string
 	Eventually(func() bool {
@@ -94,7 +94,7 @@ func calmsDown(c *v1alpha1.EtcdCluster) map[string]string {
 }
 
 // readySince is since when each Pod is as ready as it is, by the kubelet.
-func readySince(c *v1alpha1.EtcdCluster) map[string]string {
+func readySince(c *v1beta1.EtcdCluster) map[string]string {
 	GinkgoHelper()
 	all := map[string]string{}
 	for _, p := range pods(c) {
@@ -108,7 +108,7 @@ func readySince(c *v1alpha1.EtcdCluster) map[string]string {
 }
 
 // versions are the resource versions of everything that the operator may write.
-func versions(c *v1alpha1.EtcdCluster) map[string]string {
+func versions(c *v1beta1.EtcdCluster) map[string]string {
 	GinkgoHelper()
 	all := map[string]string{"EtcdCluster": now(c).ResourceVersion}
 	for _, p := range pods(c) {
@@ -123,7 +123,7 @@ func versions(c *v1alpha1.EtcdCluster) map[string]string {
 }
 
 // exported are the objects of a cluster that the operator owns.
-func exported(g Gomega, c *v1alpha1.EtcdCluster) []client.Object {
+func exported(g Gomega, c *v1beta1.EtcdCluster) []client.Object {
 	var all []client.Object
 	for _, list := range []client.ObjectList{
 		&corev1.SecretList{}, &corev1.ServiceList{}, &corev1.ConfigMapList{}, &policyv1.PodDisruptionBudgetList{}, &corev1.PodList{},
@@ -160,7 +160,7 @@ func stripped(object client.Object) client.Object {
 }
 
 // privateLines are the lines of every private key, and its encoding in a Secret.
-func privateLines(c *v1alpha1.EtcdCluster) []string {
+func privateLines(c *v1beta1.EtcdCluster) []string {
 	GinkgoHelper()
 	var secrets corev1.SecretList
 	Expect(api.List(ctx, &secrets, client.InNamespace(c.Namespace), ours(c))).To(Succeed())

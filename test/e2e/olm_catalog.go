@@ -67,7 +67,7 @@ func pinned(source, version string) release {
 // in a way.
 func madeUp(version, replaces string, differs func(manager map[string]any)) release {
 	GinkgoHelper()
-	bundle := copyBundle(published("0.8.0")[0].bundle, version)
+	bundle := copyBundle(published("0.9.0")[0].bundle, version)
 	file, csv := readCSV(bundle)
 	csv["metadata"].(map[string]any)["name"] = csvName(version)
 	delete(csv["metadata"].(map[string]any)["annotations"].(map[string]any), "olm.skipRange")

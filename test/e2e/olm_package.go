@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 const (
@@ -304,9 +304,9 @@ func (t *tenant) logs() string {
 }
 
 // oneIn makes a cluster of one member in each namespace.
-func oneIn(namespaces []string) []*v1alpha1.EtcdCluster {
+func oneIn(namespaces []string) []*v1beta1.EtcdCluster {
 	GinkgoHelper()
-	var all []*v1alpha1.EtcdCluster
+	var all []*v1beta1.EtcdCluster
 	for _, namespace := range namespaces {
 		c := newCluster(namespace, "one", oneMember, using(list("50m", "64Mi"), list("", "256Mi")))
 		Expect(api.Create(ctx, c)).To(Succeed())
@@ -321,7 +321,7 @@ var candidateChannel = olm.SubscriptionSpec{Channel: "candidate-v0"}
 
 // replaceSlowly takes a member's volume and lets no other be made, so that the
 // replacement goes on until it is let go.
-func replaceSlowly(c *v1alpha1.EtcdCluster) (letGo func()) {
+func replaceSlowly(c *v1beta1.EtcdCluster) (letGo func()) {
 	GinkgoHelper()
 	quota := allow(c.Namespace, corev1.ResourcePersistentVolumeClaims, "2")
 	victim, _ := aFollower(c)

@@ -18,7 +18,7 @@ import (
 )
 
 // history are the releases that cutReleases makes, oldest first. The last has this tree's version.
-var history = []string{"0.7.8", "0.7.9", "0.8.0"}
+var history = []string{"0.8.8", "0.8.9", "0.9.0"}
 
 // cutReleases makes one release after the other, as CONTRIBUTING.md says, in a copy of this
 // tree that has published nothing. It returns the catalog of the last.

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	olm "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // throughOLM tells the life of one installation: from an older release to the newest,
@@ -17,7 +17,7 @@ func throughOLM() {
 	var (
 		t       *tenant
 		users   string // namespace
-		cluster *v1alpha1.EtcdCluster
+		cluster *v1beta1.EtcdCluster
 		before  map[string]life
 		clients *writer
 	)
@@ -32,10 +32,10 @@ func throughOLM() {
 		t.group()
 		begun := time.Now()
 		older := stableChannel
-		older.StartingCSV, older.InstallPlanApproval = csvName("0.7.8"), olm.ApprovalManual
+		older.StartingCSV, older.InstallPlanApproval = csvName("0.8.8"), olm.ApprovalManual
 		t.subscribe(older)
-		t.approve("0.7.8")
-		t.succeeds("0.7.8")
+		t.approve("0.8.8")
+		t.succeeds("0.8.8")
 		took("from Subscription to CSV Succeeded", begun)
 		t.says(olm.SubscriptionBundleDeprecated, "It can lose data; update to a later version.")
 		cluster = create(newCluster(users, "installed"))
@@ -44,7 +44,7 @@ func throughOLM() {
 		clients = startWriter(cluster)
 	})
 
-	for _, next := range []struct{ version, channel string }{{"0.7.9", "stable-v0"}, {"0.8.0", "candidate-v0"}} {
+	for _, next := range []struct{ version, channel string }{{"0.8.9", "stable-v0"}, {"0.9.0", "candidate-v0"}} {
 		It("is updated to "+next.version+", the newest of "+next.channel, func() {
 			begun := time.Now()
 			t.change(func(s *olm.SubscriptionSpec) { s.Channel = next.channel })
@@ -75,27 +75,27 @@ func throughOLM() {
 		Expect(value(cluster, "key")).To(Equal("value"))
 	})
 
-	It("holds the next update while a member is being replaced", func() {
-		t.isUpgradeable("0.8.0", true)
+	It("holds the next update while a member is being replaced", Label("long"), func() {
+		t.isUpgradeable("0.9.0", true)
 		letGo := replaceSlowly(cluster)
-		t.isUpgradeable("0.8.0", false)
+		t.isUpgradeable("0.9.0", false)
 		t.change(func(s *olm.SubscriptionSpec) { s.Channel, s.InstallPlanApproval = "stable-v0", olm.ApprovalAutomatic })
-		t.publish(append(published(history...), madeUp("0.8.1", "0.8.0", asItIs)))
-		t.is("0.8.1", olm.CSVPhasePending, olm.CSVReasonOperatorConditionNotUpgradeable, "")
-		stays(3*time.Second, func(g Gomega) { g.Expect(t.csv(g, "0.8.1").Status.Phase).To(Equal(olm.CSVPhasePending)) })
-		t.isLedBy("0.8.0")
+		t.publish(append(published(history...), madeUp("0.9.1", "0.9.0", asItIs)))
+		t.is("0.9.1", olm.CSVPhasePending, olm.CSVReasonOperatorConditionNotUpgradeable, "")
+		stays(3*time.Second, func(g Gomega) { g.Expect(t.csv(g, "0.9.1").Status.Phase).To(Equal(olm.CSVPhasePending)) })
+		t.isLedBy("0.9.0")
 		letGo()
-		t.succeeds("0.8.1")
+		t.succeeds("0.9.1")
 		settles(cluster)
 	})
 
-	It("leaves clusters running when it is uninstalled, and knows them when it is installed again", func() {
+	It("leaves clusters running when it is uninstalled, and knows them when it is installed again", Label("long"), func() {
 		before = lives(cluster)
 		t.unsubscribe()
 		clients := startWriter(cluster)
 		stays(3*time.Second, func(g Gomega) { g.Expect(lives(cluster)).To(Equal(before)) })
 		t.subscribe(stableChannel)
-		t.succeeds("0.8.1")
+		t.succeeds("0.9.1")
 		settles(cluster)
 		Expect(lives(cluster)).To(Equal(before))
 		clients.end()
@@ -129,7 +129,7 @@ func installModes() {
 			case olm.InstallModeTypeAllNamespaces:
 				watched = []string{newNamespace(), t.namespace}
 			}
-			t.publish(published("0.8.0"))
+			t.publish(published("0.9.0"))
 			if mode == olm.InstallModeTypeAllNamespaces {
 				t.group()
 			} else {
@@ -137,7 +137,7 @@ func installModes() {
 			}
 			t.subscribe(stableChannel)
 			DeferCleanup(func() { t.unsubscribe() })
-			t.succeeds("0.8.0")
+			t.succeeds("0.9.0")
 
 			seen, unseen := oneIn(watched), oneIn(others)
 			for _, c := range seen {
@@ -156,7 +156,7 @@ func installModes() {
 				takesOtherAuthorities(seen[0])
 			}
 			for _, c := range unseen {
-				Expect(now(c).Status).To(Equal(v1alpha1.EtcdClusterStatus{}))
+				Expect(now(c).Status).To(Equal(v1beta1.EtcdClusterStatus{}))
 				Expect(pods(c)).To(BeEmpty())
 			}
 			Expect(strings.ToLower(t.logs())).NotTo(ContainSubstring("forbidden"))
@@ -194,54 +194,54 @@ func updates() {
 	It("goes from the first release to the last at once", func() {
 		t.publish(published(history[:1]...))
 		t.subscribe(stableChannel)
-		t.succeeds("0.7.8")
+		t.succeeds("0.8.8")
 		t.publish(published(history...))
-		t.succeeds("0.8.0")
+		t.succeeds("0.9.0")
 		Expect(t.plans(Default)).To(HaveLen(2))
 	})
 
 	It("stays at the release that was pinned until the next is approved", func() {
 		t.publish(published(history...))
 		pinned := stableChannel
-		pinned.StartingCSV, pinned.InstallPlanApproval = csvName("0.7.8"), olm.ApprovalManual
+		pinned.StartingCSV, pinned.InstallPlanApproval = csvName("0.8.8"), olm.ApprovalManual
 		t.subscribe(pinned)
-		t.approve("0.7.8")
-		t.succeeds("0.7.8")
-		t.offered("0.8.0")
-		stays(3*time.Second, func(g Gomega) { g.Expect(t.versions(g)).To(ConsistOf("0.7.8")) })
+		t.approve("0.8.8")
+		t.succeeds("0.8.8")
+		t.offered("0.9.0")
+		stays(3*time.Second, func(g Gomega) { g.Expect(t.versions(g)).To(ConsistOf("0.8.8")) })
 	})
 
 	It("follows another channel", func() {
 		t.publish(published(history[:2]...), published(history...)...)
 		t.subscribe(stableChannel)
-		t.succeeds("0.7.9")
+		t.succeeds("0.8.9")
 		t.change(func(s *olm.SubscriptionSpec) { s.Channel = "candidate-v0" })
-		t.succeeds("0.8.0")
+		t.succeeds("0.9.0")
 	})
 
 	It("finds the next release by itself when it is pushed to the catalog's tag", func() {
 		t.publishByTag(published(history[:2]...))
 		t.subscribe(stableChannel)
-		t.succeeds("0.7.9")
+		t.succeeds("0.8.9")
 		t.push(published(history...))
 		begun := time.Now()
-		t.offered("0.8.0")
+		t.offered("0.9.0")
 		took("from the catalog pushed to its tag to InstallPlan", begun)
-		t.succeeds("0.8.0")
+		t.succeeds("0.9.0")
 	})
 
 	It("says that a release is bad, works on with the one before, and is repaired by the next", func() {
 		t.failForward()
-		t.publish(published("0.8.0"))
+		t.publish(published("0.9.0"))
 		t.subscribe(stableChannel)
-		t.succeeds("0.8.0")
+		t.succeeds("0.9.0")
 		c := create(newCluster(newNamespace(), "unhurt", oneMember))
-		bad := madeUp("0.8.1", "0.8.0", withoutImage)
-		t.publish(append(published("0.8.0"), bad))
-		t.is("0.8.1", olm.CSVPhaseFailed, olm.CSVReasonInstallCheckFailed, "progress deadline")
+		bad := madeUp("0.9.1", "0.9.0", withoutImage)
+		t.publish(append(published("0.9.0"), bad))
+		t.is("0.9.1", olm.CSVPhaseFailed, olm.CSVReasonInstallCheckFailed, "progress deadline")
 		comesBack(c, deletePod(c, "unhurt-0"))
-		t.publish(append(published("0.8.0"), bad, madeUp("0.8.2", "0.8.1", asItIs)))
-		t.succeeds("0.8.2")
+		t.publish(append(published("0.9.0"), bad, madeUp("0.9.2", "0.9.1", asItIs)))
+		t.succeeds("0.9.2")
 		remove(c)
 	})
 
@@ -249,14 +249,13 @@ func updates() {
 		t.publish([]release{unpublished("0.3.0")})
 		t.subscribe(stableChannel)
 		t.succeeds("0.3.0")
-		c := create(newCluster(newNamespace(), "old", oneMember))
-		before := lives(c)
-		t.publish(published("0.8.0"))
-		t.offered("0.8.0")
+		c, before := madeEarlier("old", oneMember)
+		t.publish(published("0.9.0"))
+		t.offered("0.9.0")
 		kill(catalogs, "olm.catalogSource", t.namespace)
 		kill(t.namespace, "control-plane", "controller-manager")
-		t.succeeds("0.8.0")
-		t.isLedBy("0.8.0")
+		t.succeeds("0.9.0")
+		t.isLedBy("0.9.0")
 		settles(c)
 		Expect(lives(c)).To(Equal(before), "no Pod of etcd was replaced or restarted")
 		takesUpAccess(c)
@@ -264,16 +263,15 @@ func updates() {
 		remove(c)
 	})
 
-	for _, earlier := range []string{"0.4.0", "0.6.0", "0.7.0"} {
+	for _, earlier := range []string{"0.6.0", "0.7.0", "0.8.0"} {
 		It("goes from "+earlier+" to this version, which restarts nobody; then what that one made takes up what is new, one by one", func() {
 			t.publish(nil, unpublished(earlier))
 			t.subscribe(candidateChannel)
 			t.succeeds(earlier)
-			c := create(newCluster(newNamespace(), "old"))
-			before := lives(c)
-			t.publish(nil, published("0.8.0")...)
-			t.succeeds("0.8.0")
-			t.isLedBy("0.8.0")
+			c, before := madeEarlier("old")
+			t.publish(nil, published("0.9.0")...)
+			t.succeeds("0.9.0")
+			t.isLedBy("0.9.0")
 			settles(c)
 			Expect(lives(c)).To(Equal(before), "no Pod of etcd was replaced or restarted")
 			isBackedUpAndRestored(c)
@@ -285,10 +283,10 @@ func updates() {
 	It("is not installed while there are two OperatorGroups", func() {
 		second := t.newGroup("second")
 		Expect(api.Create(ctx, second)).To(Succeed())
-		t.publish(published("0.8.0"))
+		t.publish(published("0.9.0"))
 		t.subscribe(stableChannel)
 		t.isUnresolved("found 2 operatorGroups, expected 1")
 		Expect(api.Delete(ctx, second)).To(Succeed())
-		t.succeeds("0.8.0")
+		t.succeeds("0.9.0")
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func otherWriters() {
@@ -19,7 +19,7 @@ func otherWriters() {
 		needsOwnOperator()
 		namespace := newNamespace()
 		o := startOperator(namespace)
-		c := create(newCluster(namespace, "busy", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
+		c := create(newCluster(namespace, "busy", func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 
 		storm, calm := context.WithCancel(ctx)
 		var writers sync.WaitGroup
@@ -39,7 +39,7 @@ func otherWriters() {
 		}()
 		o.Forget()
 		begun := time.Now()
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 		settles(c)
 		took := time.Since(begun)
 		Expect(members(c)).To(HaveLen(3))

@@ -6,14 +6,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func memory() {
 	It("fault 24: a container that runs out of memory restarts as the same member", func() {
 		namespace := newNamespace()
 		startOperator(namespace)
-		c := create(newCluster(namespace, "small", func(spec *v1alpha1.EtcdClusterSpec) {
+		c := create(newCluster(namespace, "small", func(spec *v1beta1.EtcdClusterSpec) {
 			spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")}
 		}))
 		put(c, "key", "value")

@@ -8,11 +8,11 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func plugin() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var data map[string]string
 	var etcd func(code int, arguments ...string) (output string)
 
@@ -29,14 +29,15 @@ func plugin() {
 		Expect(etcd(0, "backup", "source", "--store", "offsite", "--name", "good", "--wait")).To(ContainSubstring("verified"))
 		Expect(etcd(0, "backups", "source")).To(MatchRegexp(`good +source +[0-9]+ +\S+ +True`))
 		Expect(etcd(0, "status", "source")).To(And(ContainSubstring("source-0"), ContainSubstring("good")))
+		Expect(etcd(0, "fleet")).To(MatchRegexp(`source +Healthy +1/1 +\S+ +-`))
 	})
 
 	It("says that nothing is wrong, and what is", func() {
 		Expect(etcd(0, "diagnose", "source")).To(And(ContainSubstring("Nothing is wrong"), ContainSubstring("1 Pods")))
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = true })).To(Succeed())
-		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonPaused, "spec.paused is true")
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = true })).To(Succeed())
+		says(c, v1beta1.ConditionProgressing, v1beta1.ReasonPaused, "spec.paused is true")
 		Expect(etcd(2, "diagnose", "source")).To(And(ContainSubstring("REDUNDANCY IS LOST"), ContainSubstring("To do: end the pause")))
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
 		settles(c)
 	})
 
@@ -46,7 +47,7 @@ func plugin() {
 			go func() {
 				defer GinkgoRecover()
 				time.Sleep(3 * time.Second)
-				Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = is })).To(Succeed())
+				Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = is })).To(Succeed())
 			}()
 			shown := run("timeout", "--preserve-status", "--signal=INT", "15", built, "-n", c.Namespace, "status", "source", "--watch")
 			Expect(shown).To(And(MatchRegexp(`(?s)at 20.*at 20`), ContainSubstring("Paused")))

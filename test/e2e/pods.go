@@ -13,16 +13,16 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
-func ours(c *v1alpha1.EtcdCluster) client.MatchingLabels {
-	return client.MatchingLabels{v1alpha1.LabelCluster: c.Name}
+func ours(c *v1beta1.EtcdCluster) client.MatchingLabels {
+	return client.MatchingLabels{v1beta1.LabelCluster: c.Name}
 }
 
 // pods are the cluster's Pods, by name.
-func pods(c *v1alpha1.EtcdCluster) []corev1.Pod { return podsOf(Default, c.Namespace, ours(c)) }
+func pods(c *v1beta1.EtcdCluster) []corev1.Pod { return podsOf(Default, c.Namespace, ours(c)) }
 
 func podsOf(g Gomega, namespace string, labels client.MatchingLabels) []corev1.Pod {
 	var list corev1.PodList
@@ -31,7 +31,7 @@ func podsOf(g Gomega, namespace string, labels client.MatchingLabels) []corev1.P
 	return list.Items
 }
 
-func pod(c *v1alpha1.EtcdCluster, name string) corev1.Pod {
+func pod(c *v1beta1.EtcdCluster, name string) corev1.Pod {
 	GinkgoHelper()
 	return surely(func(g Gomega) corev1.Pod { // it may be gone for a moment
 		var found corev1.Pod
@@ -41,7 +41,7 @@ func pod(c *v1alpha1.EtcdCluster, name string) corev1.Pod {
 }
 
 // aReadyPod is the name of the first Pod that is ready.
-func aReadyPod(c *v1alpha1.EtcdCluster) string {
+func aReadyPod(c *v1beta1.EtcdCluster) string {
 	GinkgoHelper()
 	var name string
 	Eventually(func(g Gomega) {
@@ -54,7 +54,7 @@ func aReadyPod(c *v1alpha1.EtcdCluster) string {
 }
 
 // aFollower is the Pod of a member that does not lead, and the names of all others.
-func aFollower(c *v1alpha1.EtcdCluster) (corev1.Pod, []string) {
+func aFollower(c *v1beta1.EtcdCluster) (corev1.Pod, []string) {
 	GinkgoHelper()
 	_, leader, _ := standing(c)
 	var chosen corev1.Pod
@@ -71,9 +71,9 @@ func aFollower(c *v1alpha1.EtcdCluster) (corev1.Pod, []string) {
 
 // uids are the Pods by name and UID: equal before and after means that none was
 // replaced.
-func uids(c *v1alpha1.EtcdCluster) map[string]string { return uidsOf(Default, c) }
+func uids(c *v1beta1.EtcdCluster) map[string]string { return uidsOf(Default, c) }
 
-func uidsOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]string {
+func uidsOf(g Gomega, c *v1beta1.EtcdCluster) map[string]string {
 	all := map[string]string{}
 	for _, p := range podsOf(g, c.Namespace, ours(c)) {
 		all[p.Name] = string(p.UID)
@@ -82,9 +82,9 @@ func uidsOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]string {
 }
 
 // restarts is how often the containers of each Pod were started again.
-func restarts(c *v1alpha1.EtcdCluster) map[string]int32 { return restartsOf(Default, c) }
+func restarts(c *v1beta1.EtcdCluster) map[string]int32 { return restartsOf(Default, c) }
 
-func restartsOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]int32 {
+func restartsOf(g Gomega, c *v1beta1.EtcdCluster) map[string]int32 {
 	all := map[string]int32{}
 	for _, p := range podsOf(g, c.Namespace, ours(c)) {
 		for _, status := range p.Status.ContainerStatuses {
@@ -101,7 +101,7 @@ type life struct {
 	restarts   int32
 }
 
-func lives(c *v1alpha1.EtcdCluster) map[string]life {
+func lives(c *v1beta1.EtcdCluster) map[string]life {
 	all := map[string]life{}
 	for _, p := range pods(c) {
 		for _, container := range p.Status.ContainerStatuses {
@@ -111,7 +111,7 @@ func lives(c *v1alpha1.EtcdCluster) map[string]life {
 	return all
 }
 
-func lastEnd(c *v1alpha1.EtcdCluster, member string) string {
+func lastEnd(c *v1beta1.EtcdCluster, member string) string {
 	GinkgoHelper()
 	for _, status := range pod(c, member).Status.ContainerStatuses {
 		if end := status.LastTerminationState.Terminated; end != nil {
@@ -124,7 +124,7 @@ func lastEnd(c *v1alpha1.EtcdCluster, member string) string {
 const noImage = "gcr.io/etcd-development/etcd:v3.6.9999"
 
 // untouched is how many Pods are the same as before, and run what they ran.
-func untouched(g Gomega, c *v1alpha1.EtcdCluster, before map[string]string) int {
+func untouched(g Gomega, c *v1beta1.EtcdCluster, before map[string]string) int {
 	same := 0
 	for _, p := range podsOf(g, c.Namespace, ours(c)) {
 		if before[p.Name] == string(p.UID) && p.DeletionTimestamp == nil && p.Spec.Containers[0].Image != noImage {
@@ -135,7 +135,7 @@ func untouched(g Gomega, c *v1alpha1.EtcdCluster, before map[string]string) int 
 }
 
 // unexchanged is how many Pods are ready with the image of 3.6.16.
-func unexchanged(g Gomega, c *v1alpha1.EtcdCluster) int {
+func unexchanged(g Gomega, c *v1beta1.EtcdCluster) int {
 	count := 0
 	for _, p := range podsOf(g, c.Namespace, ours(c)) {
 		if witness.IsReady(p) && p.Spec.Containers[0].Image == image+"3.6.16" {
@@ -146,7 +146,7 @@ func unexchanged(g Gomega, c *v1alpha1.EtcdCluster) int {
 }
 
 // deletePod deletes a Pod, given itself or its name.
-func deletePod(c *v1alpha1.EtcdCluster, which any) corev1.Pod {
+func deletePod(c *v1beta1.EtcdCluster, which any) corev1.Pod {
 	GinkgoHelper()
 	victim, ok := which.(corev1.Pod)
 	if !ok {
@@ -156,13 +156,13 @@ func deletePod(c *v1alpha1.EtcdCluster, which any) corev1.Pod {
 	return victim
 }
 
-func evict(c *v1alpha1.EtcdCluster, name string) error {
+func evict(c *v1beta1.EtcdCluster, name string) error {
 	victim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
 	return api.SubResource("eviction").Create(ctx, victim, &policyv1.Eviction{ObjectMeta: victim.ObjectMeta})
 }
 
 // lose deletes members' volumes for good, and the Pods that keep them alive.
-func lose(c *v1alpha1.EtcdCluster, members ...string) {
+func lose(c *v1beta1.EtcdCluster, members ...string) {
 	GinkgoHelper()
 	for _, name := range members {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name}}
@@ -175,14 +175,14 @@ func lose(c *v1alpha1.EtcdCluster, members ...string) {
 }
 
 // loseVolume deletes a member's volume and Pod, and waits until etcd no longer lists it.
-func loseVolume(c *v1alpha1.EtcdCluster, member string) {
+func loseVolume(c *v1beta1.EtcdCluster, member string) {
 	GinkgoHelper()
 	lose(c, member)
 	Eventually(membersOf).WithArguments(c).ShouldNot(HaveKey(member))
 }
 
 // comesBack waits for another Pod of the same name that is ready.
-func comesBack(c *v1alpha1.EtcdCluster, gone corev1.Pod) {
+func comesBack(c *v1beta1.EtcdCluster, gone corev1.Pod) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		var back corev1.Pod

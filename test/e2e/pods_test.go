@@ -7,12 +7,12 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
 )
 
 func faultsOfPods() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var o *operator
 	var id string
 	var known map[string]string

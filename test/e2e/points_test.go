@@ -13,14 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // singlePoints are sentences of the guides that no other spec sees in a real cluster. One member is enough for each.
 func singlePoints() {
-	var c *v1alpha1.EtcdCluster
-	var store *v1alpha1.EtcdBackupStore
-	var first *v1alpha1.EtcdBackup
+	var c *v1beta1.EtcdCluster
+	var store *v1beta1.EtcdBackupStore
+	var first *v1beta1.EtcdBackup
 
 	BeforeAll(func() {
 		namespace := newNamespace()
@@ -38,7 +38,7 @@ func singlePoints() {
 		put(c, "key", "second")
 		er := newRestore(c, "look", "first")
 		Expect(api.Create(ctx, er)).To(Succeed())
-		reaches(er, v1alpha1.RestorePreviewed)
+		reaches(er, v1beta1.RestorePreviewed)
 		Expect(er.Status.Preview.LostRevisions).To(HaveValue(BeNumerically(">=", 1)))
 		Expect(api.Delete(ctx, er)).To(Succeed())
 	})
@@ -69,11 +69,11 @@ func singlePoints() {
 		folder := filepath.Dir(filepath.Join(folderOf(c.Namespace, "offsite"), first.Status.Path))
 		before, err := os.ReadDir(folder)
 		Expect(err).NotTo(HaveOccurred())
-		again := &v1alpha1.EtcdBackup{
+		again := &v1beta1.EtcdBackup{
 			ObjectMeta: metav1.ObjectMeta{Namespace: first.Namespace, Name: first.Name, Annotations: first.Annotations}, Spec: first.Spec,
 		}
 		Expect(api.Delete(ctx, first)).To(Succeed())
-		Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(first), &v1alpha1.EtcdBackup{})) }).Should(BeTrue())
+		Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(first), &v1beta1.EtcdBackup{})) }).Should(BeTrue())
 		Expect(api.Create(ctx, again)).To(Succeed())
 		completeIs(again, metav1.ConditionTrue, "")
 		Expect(again.Status).To(And(HaveField("Path", first.Status.Path), HaveField("Revision", first.Status.Revision)))
@@ -87,7 +87,7 @@ func singlePoints() {
 		Expect(os.Remove(partsOf(torn)[0])).To(Succeed())
 		bad := newCluster(c.Namespace, "bad", oneMember, restoring("torn"))
 		Expect(api.Create(ctx, bad)).To(Succeed())
-		says(bad, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "is not in the store, but in the manifest")
+		says(bad, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "is not in the store, but in the manifest")
 		Expect(pods(bad)).To(BeEmpty())
 		discard(bad)
 	})
@@ -106,21 +106,21 @@ func singlePoints() {
 		lookIn(c.Namespace, "offsite")
 		Eventually(func(g Gomega) {
 			g.Expect(api.Get(ctx, keyOf(store), store)).To(Succeed())
-			g.Expect(store.Status.Request).To(Equal(store.Annotations[v1alpha1.AnnotationCheck]))
+			g.Expect(store.Status.Request).To(Equal(store.Annotations[v1beta1.AnnotationCheck]))
 		}).Should(Succeed())
 		Expect(part).NotTo(BeAnExistingFile())
 		Expect(others).To(BeAnExistingFile())
 	})
 
 	It("a user that cannot be made holds back that authentication is enabled, and not that it is disabled", func() {
-		isInPlace(newUser(c, "app", v1alpha1.PasswordAuthentication))
+		isInPlace(newUser(c, "app", v1beta1.PasswordAuthentication))
 		switchAuth(c, true)
 		quota := allow(c.Namespace, corev1.ResourceSecrets, "1")
-		late := newUser(c, "late", v1alpha1.PasswordAuthentication)
-		Eventually(reasonOf(late)).Should(Equal(v1alpha1.ReasonAccessFailed))
+		late := newUser(c, "late", v1beta1.PasswordAuthentication)
+		Eventually(reasonOf(late)).Should(Equal(v1beta1.ReasonAccessFailed))
 		switchAuth(c, false)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Auth.Enabled = true })).To(Succeed())
-		says(c, v1alpha1.ConditionAuthEnabled, v1alpha1.ReasonAuthChanging, "exceeded quota")
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Auth.Enabled = true })).To(Succeed())
+		says(c, v1beta1.ConditionAuthEnabled, v1beta1.ReasonAuthChanging, "exceeded quota")
 		Expect(api.Delete(ctx, quota)).To(Succeed())
 		authIs(c, metav1.ConditionTrue)
 		switchAuth(c, false)
@@ -128,15 +128,15 @@ func singlePoints() {
 
 	It("latest means no backup at all where two clusters have had the same name", func() {
 		discard(c)
-		Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(c), &v1alpha1.EtcdCluster{})) }).Should(BeTrue())
+		Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(c), &v1beta1.EtcdCluster{})) }).Should(BeTrue())
 		next := create(newCluster(c.Namespace, c.Name, oneMember))
 		back(next, "offsite", "of-the-next")
-		unclear := newCluster(c.Namespace, "unclear", oneMember, func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Store: "offsite", Cluster: c.Name, At: "latest"}}
+		unclear := newCluster(c.Namespace, "unclear", oneMember, func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Bootstrap = &v1beta1.BootstrapSpec{Restore: &v1beta1.Restore{Store: "offsite", Cluster: c.Name, At: "latest"}}
 		})
 		Expect(api.Create(ctx, unclear)).To(Succeed())
-		says(unclear, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "backups of 2 EtcdClusters that had the name")
-		says(unclear, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "EtcdBackup of-the-next")
+		says(unclear, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "backups of 2 EtcdClusters that had the name")
+		says(unclear, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "EtcdBackup of-the-next")
 		Expect(pods(unclear)).To(BeEmpty())
 		discard(unclear)
 		discard(next)

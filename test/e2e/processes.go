@@ -22,7 +22,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // isLocal says whether the cluster's nodes are this machine: the local cluster.
@@ -32,7 +32,7 @@ func isLocal() bool {
 
 // killProcess kills the etcd of a member without a word. On a cluster whose
 // processes are elsewhere the Pod is deleted without grace instead.
-func killProcess(c *v1alpha1.EtcdCluster, member string) {
+func killProcess(c *v1beta1.EtcdCluster, member string) {
 	GinkgoHelper()
 	victim := pod(c, member)
 	if !isLocal() {
@@ -44,7 +44,7 @@ func killProcess(c *v1alpha1.EtcdCluster, member string) {
 
 // killAfter stops the etcd of a member, does something to its files, and kills it. It
 // cannot repair or write what it has in memory meanwhile, nor be started again too early.
-func killAfter(c *v1alpha1.EtcdCluster, member string, done func()) {
+func killAfter(c *v1beta1.EtcdCluster, member string, done func()) {
 	GinkgoHelper()
 	process := processOf(string(pod(c, member).UID))
 	Expect(syscall.Kill(process, syscall.SIGSTOP)).To(Succeed())
@@ -183,7 +183,7 @@ func syncs(address string) (count, seconds float64) {
 // metric is what the member at an address tells under that name.
 func metric(address, name string) float64 {
 	GinkgoHelper()
-	response, err := direct.Get(fmt.Sprintf("http://%s:%d/metrics", address, v1alpha1.MetricsPort))
+	response, err := direct.Get(fmt.Sprintf("http://%s:%d/metrics", address, v1beta1.MetricsPort))
 	Expect(err).NotTo(HaveOccurred())
 	defer response.Body.Close()
 	Expect(response.StatusCode).To(Equal(http.StatusOK))
@@ -199,7 +199,7 @@ func metric(address, name string) float64 {
 
 // killAtOnce kills members at the same moment, and waits until the kubelet has
 // started them again.
-func killAtOnce(c *v1alpha1.EtcdCluster, members ...string) {
+func killAtOnce(c *v1beta1.EtcdCluster, members ...string) {
 	GinkgoHelper()
 	before := restarts(c)
 	var victims []int
@@ -216,7 +216,7 @@ func killAtOnce(c *v1alpha1.EtcdCluster, members ...string) {
 
 // exhaust reads much from one member at once until it is out of memory, for at
 // most half a minute.
-func exhaust(c *v1alpha1.EtcdCluster, member string) {
+func exhaust(c *v1beta1.EtcdCluster, member string) {
 	GinkgoHelper()
 	for i := range 20 {
 		put(c, fmt.Sprintf("big/%02d", i), strings.Repeat("x", 1<<20))

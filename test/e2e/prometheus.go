@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
@@ -26,7 +26,7 @@ type prometheus struct{ url string }
 
 // startPrometheus has it scrape an operator, and members as their PodMonitors say, and evaluate the rules of their PrometheusRules. Rules
 // wait seconds instead of minutes.
-func startPrometheus(operator string, clusters ...*v1alpha1.EtcdCluster) *prometheus {
+func startPrometheus(operator string, clusters ...*v1beta1.EtcdCluster) *prometheus {
 	GinkgoHelper()
 	program := filepath.Join(top, "bin/prometheus")
 	if _, err := os.Stat(program); err != nil {
@@ -75,7 +75,7 @@ func write(file string, content any) {
 }
 
 // monitorOf is the spec of an object that the operator has made.
-func monitorOf(c *v1alpha1.EtcdCluster, kind string) map[string]any {
+func monitorOf(c *v1beta1.EtcdCluster, kind string) map[string]any {
 	GinkgoHelper()
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(specs.PodMonitorKind.GroupVersion().WithKind(kind))
@@ -90,7 +90,7 @@ func monitorOf(c *v1alpha1.EtcdCluster, kind string) map[string]any {
 func scrapedBy(monitor map[string]any) map[string]any {
 	GinkgoHelper()
 	labels, _, _ := unstructured.NestedStringMap(monitor, "selector", "matchLabels")
-	cluster := labels[v1alpha1.LabelCluster]
+	cluster := labels[v1beta1.LabelCluster]
 	endpoint := monitor["podMetricsEndpoints"].([]any)[0].(map[string]any)
 	relabelings := []any{
 		map[string]any{
@@ -145,7 +145,7 @@ func (p *prometheus) ask(path string, into any) error {
 }
 
 // fires are the alerts that fire for a cluster.
-func (p *prometheus) fires(g Gomega, c *v1alpha1.EtcdCluster) []string {
+func (p *prometheus) fires(g Gomega, c *v1beta1.EtcdCluster) []string {
 	var found struct {
 		Alerts []struct {
 			Labels map[string]string `json:"labels"`
@@ -167,7 +167,7 @@ func (p *prometheus) fires(g Gomega, c *v1alpha1.EtcdCluster) []string {
 }
 
 // draw draws the dashboards of what it has seen in the last minutes for the documentation, if E2E_PICTURES names a folder.
-func (p *prometheus) draw(c *v1alpha1.EtcdCluster) {
+func (p *prometheus) draw(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	to := os.Getenv("E2E_PICTURES")
 	if to == "" {

@@ -9,21 +9,21 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func quarantine() {
 	It("deletes volumes of removed members when their time is over, and keeps them by default", func() {
 		namespace := newNamespace()
 		startOperator(namespace)
-		brief := newCluster(namespace, "brief", func(spec *v1alpha1.EtcdClusterSpec) {
+		brief := newCluster(namespace, "brief", func(spec *v1beta1.EtcdClusterSpec) {
 			spec.Storage.Quarantine = &metav1.Duration{Duration: 20 * time.Second}
 		})
 		long := newCluster(namespace, "long")
-		for _, c := range []*v1alpha1.EtcdCluster{brief, long} {
+		for _, c := range []*v1beta1.EtcdCluster{brief, long} {
 			Expect(api.Create(ctx, c)).To(Succeed())
 		}
-		for _, c := range []*v1alpha1.EtcdCluster{long, brief} { // whose time is short comes last
+		for _, c := range []*v1beta1.EtcdCluster{long, brief} { // whose time is short comes last
 			settles(c)
 			put(c, "key", "value")
 			setSize(c, 1)

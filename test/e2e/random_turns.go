@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/apiproxy"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/netfault"
 )
@@ -29,7 +29,7 @@ type turn struct {
 
 // place is where a wanderer is when something happens.
 type place struct {
-	spec    v1alpha1.EtcdClusterSpec
+	spec    v1beta1.EtcdClusterSpec
 	size    int32
 	pods    []corev1.Pod
 	rest    bool // nothing else is under way
@@ -120,13 +120,13 @@ func (w *wanderer) size(at place) string {
 }
 
 func (w *wanderer) flag(place) string {
-	Expect(edit(w.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = int64(5000 + w.rand.IntN(1000)) })).To(Succeed())
+	Expect(edit(w.c, func(spec *v1beta1.EtcdClusterSpec) { spec.Etcd.SnapshotCount = int64(5000 + w.rand.IntN(1000)) })).To(Succeed())
 	return "a flag"
 }
 
 func (w *wanderer) resources(place) string {
 	share := fmt.Sprintf("%dm", 10+w.rand.IntN(40))
-	Expect(edit(w.c, func(spec *v1alpha1.EtcdClusterSpec) {
+	Expect(edit(w.c, func(spec *v1beta1.EtcdClusterSpec) {
 		spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(share)}
 	})).To(Succeed())
 	return share + " of a processor"
@@ -134,7 +134,7 @@ func (w *wanderer) resources(place) string {
 
 func (w *wanderer) pause(place) string {
 	paused := func(is bool) {
-		Expect(edit(w.c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Paused = is })).To(Succeed())
+		Expect(edit(w.c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = is })).To(Succeed())
 	}
 	paused(true)
 	w.undo(func() { paused(false) })
@@ -165,7 +165,7 @@ func (w *wanderer) loseAllPods(at place) string {
 
 func (w *wanderer) createAgain(at place) string {
 	remove(w.c)
-	again := newCluster(w.c.Namespace, w.c.Name, func(s *v1alpha1.EtcdClusterSpec) { *s = at.spec })
+	again := newCluster(w.c.Namespace, w.c.Name, func(s *v1beta1.EtcdClusterSpec) { *s = at.spec })
 	Expect(api.Create(ctx, again)).To(Succeed())
 	return "it is deleted and created again"
 }
@@ -236,7 +236,7 @@ func (w *wanderer) cutNode(place) string {
 
 func (w *wanderer) blindOperator(place) string {
 	here := netfault.Here()
-	here.Filter("", fmt.Sprintf("meta skgid %d tcp dport %d drop", operatorGroup, v1alpha1.ClientPort))
+	here.Filter("", fmt.Sprintf("meta skgid %d tcp dport %d drop", operatorGroup, v1beta1.ClientPort))
 	w.undo(here.Heal)
 	return "the operator does not reach any member"
 }

@@ -12,7 +12,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // A wanderer is a cluster and what must stay true of it.
@@ -24,12 +24,12 @@ type wanderer struct {
 	mortal   bool     // data goes with a Pod
 	sizes    []int32  // that it may get
 	versions []string // and these
-	c        *v1alpha1.EtcdCluster
+	c        *v1beta1.EtcdCluster
 	id       string
 	data     map[string]string
 }
 
-func wander(w *wanderer, edits ...func(*v1alpha1.EtcdClusterSpec)) {
+func wander(w *wanderer, edits ...func(*v1beta1.EtcdClusterSpec)) {
 	GinkgoHelper()
 	namespace := newNamespace()
 	w.rand = rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 0)) //nolint:gosec // repeatable
@@ -48,16 +48,16 @@ func wander(w *wanderer, edits ...func(*v1alpha1.EtcdClusterSpec)) {
 }
 
 // temper is what a cluster has all its life.
-func (w *wanderer) temper(spec *v1alpha1.EtcdClusterSpec) {
+func (w *wanderer) temper(spec *v1beta1.EtcdClusterSpec) {
 	pick := func() bool { return w.rand.IntN(2) == 0 }
 	if pick() {
-		spec.TLS.Mode = v1alpha1.TLSDisabled
+		spec.TLS.Mode = v1beta1.TLSDisabled
 	}
 	if pick() {
-		spec.Recovery.QuorumLoss = v1alpha1.Automatic
+		spec.Recovery.QuorumLoss = v1beta1.Automatic
 	}
 	if pick() {
-		spec.Upgrade.OnFailure = v1alpha1.RollBack
+		spec.Upgrade.OnFailure = v1beta1.RollBack
 	}
 	spec.Recovery.MemberTimeout.Duration = 30 * time.Second
 	AddReportEntry("temper", fmt.Sprintf("%s, %s, %s", spec.TLS.Mode, spec.Recovery.QuorumLoss, spec.Upgrade.OnFailure))

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func quorumLoss() {
@@ -27,11 +27,11 @@ func quorumLoss() {
 		latest := revision(c)
 		accept := fmt.Sprintf("lost-0@%d", latest)
 		lose(c, "lost-1", "lost-2")
-		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumLost, "0 of 3 voters are healthy, 2 are needed")
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
+		says(c, v1beta1.ConditionAvailable, v1beta1.ReasonQuorumLost, "0 of 3 voters are healthy, 2 are needed")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, fmt.Sprintf("set spec.recovery.acceptDataLoss to %q", accept))
 		Eventually(func(g Gomega) {
 			now := read(g, c)
-			g.Expect(conditionOf(now, v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionFalse))
+			g.Expect(conditionOf(now, v1beta1.ConditionAvailable).Status).To(Equal(metav1.ConditionFalse))
 			g.Expect(now.Status.QuorumLoss).To(HaveValue(And(
 				HaveField("Lost", []string{"lost-1", "lost-2"}), HaveField("Accept", accept),
 				HaveField("Survivors", HaveExactElements(And(
@@ -63,7 +63,7 @@ func quorumLoss() {
 	})
 
 	It("fault 20: with Automatic, the cluster goes on from the best survivor, and the data of the other is set aside", Label("long"), func() {
-		c := create(newCluster(namespace, "hasty", automatic, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) }))
+		c := create(newCluster(namespace, "hasty", automatic, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) }))
 		data, id := fill(c), now(c).Status.ClusterID
 		begun := time.Now()
 		lose(c, "hasty-0", "hasty-2", "hasty-4")
@@ -87,7 +87,7 @@ func quorumLoss() {
 		discard(c)
 	})
 
-	It("a majority that is only down is waited for, whatever is allowed", func() {
+	It("a majority that is only down is waited for, whatever is allowed", Label("long"), func() {
 		c := create(newCluster(namespace, "down", automatic))
 		data, id, known := fill(c), now(c).Status.ClusterID, members(c)
 		w := callWitness(c)
@@ -100,16 +100,16 @@ func quorumLoss() {
 		}
 		settles(c)
 
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Scheduling.NodeSelector = map[string]string{"no": "node"} })).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, "cannot be scheduled")
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Scheduling.NodeSelector = map[string]string{"no": "node"} })).To(Succeed())
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonMemberBlocked, "cannot be scheduled")
 		victim := aReadyPod(c)
 		deletePod(c, victim)
-		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumLost, "2 are needed")
+		says(c, v1beta1.ConditionAvailable, v1beta1.ReasonQuorumLost, "2 are needed")
 		time.Sleep(5 * time.Second)
 		lose(c, victim)
 		time.Sleep(5 * time.Second)
-		says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonQuorumLost, "2 are needed")
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Scheduling.NodeSelector = nil })).To(Succeed())
+		says(c, v1beta1.ConditionAvailable, v1beta1.ReasonQuorumLost, "2 are needed")
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Scheduling.NodeSelector = nil })).To(Succeed())
 		settles(c)
 		w.Dismiss()
 		for _, status := range w.Statuses() {
@@ -127,13 +127,13 @@ func quorumLoss() {
 	})
 
 	It("fault 21: when every volume is lost nothing is made up", func() {
-		c := create(newCluster(namespace, "bare", automatic, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
+		c := create(newCluster(namespace, "bare", automatic, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		lose(c, "bare-0")
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "no voter is left; restore the cluster from a backup")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "no voter is left; restore the cluster from a backup")
 		Eventually(func(g Gomega) { g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty()) }).Should(Succeed())
 		stays(5*time.Second, func(g Gomega) {
 			g.Expect(podsOf(g, c.Namespace, ours(c))).To(BeEmpty())
-			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable)).To(HaveField("Reason", v1alpha1.ReasonQuorumLost))
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAvailable)).To(HaveField("Reason", v1beta1.ReasonQuorumLost))
 		})
 		discard(c)
 	})

@@ -5,13 +5,13 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // halfway leaves an operator that dies in the middle of removing a member.
 func halfway() {
 	var o *operator
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 
 	BeforeAll(func() {
 		needsOwnOperator()
@@ -29,7 +29,7 @@ func halfway() {
 				defer GinkgoRecover()
 				return len(surely(func(g Gomega) []string { return notListed(g, c) })) > 0
 			})
-			Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })).To(Succeed())
+			Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })).To(Succeed())
 			Eventually(died).Should(BeClosed())
 			gone := surely(func(g Gomega) []string { return notListed(g, c) })
 			Expect(gone).NotTo(BeEmpty(), "volumes that the operator did not put aside")

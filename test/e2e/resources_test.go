@@ -10,11 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func computeResources() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var known, data map[string]string
 
 	BeforeAll(func() {
@@ -53,10 +53,10 @@ func computeResources() {
 		before := uids(c)
 		asBefore := now(c).Spec.Resources
 		Expect(edit(c, using(list("1000", "96Mi"), list("", "320Mi")))).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "node didn't have enough allocatable resources")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonStepRejected, "node didn't have enough allocatable resources")
 		stays(5*time.Second, func(g Gomega) {
 			g.Expect(untouched(g, c, before)).To(Equal(3), "members that were left alone")
-			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
 		})
 		asked := 0
 		for _, p := range pods(c) {
@@ -71,12 +71,12 @@ func computeResources() {
 	})
 
 	It("fault 52: a limit of memory below what its member uses, which the kubelet sets in no running Pod, is taken by a new one", func() {
-		large := func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.Size = ptr.To(resource.MustParse("1Gi")) }
+		large := func(spec *v1beta1.EtcdClusterSpec) { spec.Storage.Size = ptr.To(resource.MustParse("1Gi")) }
 		used := create(newCluster(c.Namespace, "used", oneMember, large, using(list("50m", "64Mi"), list("", "640Mi"))))
 		putLarge(used, 100)
 		before := uids(used)
 		Expect(edit(used, using(list("50m", "64Mi"), list("", "256Mi")))).To(Succeed())
-		says(used, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, "cannot decrease memory limits")
+		says(used, v1beta1.ConditionDegraded, v1beta1.ReasonMemberBlocked, "cannot decrease memory limits")
 		Eventually(uids).WithArguments(used).WithTimeout(4 * time.Minute).ShouldNot(Equal(before))
 		settles(used)
 		Expect(memoryLimit(pod(used, "used-0"))).To(Equal(int64(256 << 20)))
@@ -85,7 +85,7 @@ func computeResources() {
 
 	for _, change := range []struct {
 		name string
-		to   func(*v1alpha1.EtcdClusterSpec)
+		to   func(*v1beta1.EtcdClusterSpec)
 	}{
 		{"another class of service", using(list("60m", "96Mi"), list("60m", "96Mi"))},
 		{"a limit that is taken away", using(list("60m", "96Mi"), nil)},
@@ -111,7 +111,7 @@ func computeResources() {
 }
 
 // isResizedInPlace gives members another request of memory while they run.
-func isResizedInPlace(c *v1alpha1.EtcdCluster) {
+func isResizedInPlace(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	before, count := uids(c), restarts(c)
 	Expect(edit(c, using(list("60m", "96Mi"), list("", "320Mi")))).To(Succeed())

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // putBack is what backup tools do: objects come back without status and owners, under new UIDs.
@@ -19,12 +19,12 @@ func putBack() {
 		startOperator(namespace)
 	})
 
-	retained := func(spec *v1alpha1.EtcdClusterSpec) { spec.DeletionPolicy = v1alpha1.Retain }
-	isGone := func(c *v1alpha1.EtcdCluster) {
+	retained := func(spec *v1beta1.EtcdClusterSpec) { spec.DeletionPolicy = v1beta1.Retain }
+	isGone := func(c *v1beta1.EtcdCluster) {
 		GinkgoHelper()
 		Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, client.ObjectKeyFromObject(c), c.DeepCopy())) }).Should(BeTrue())
 	}
-	owned := func(c *v1alpha1.EtcdCluster) {
+	owned := func(c *v1beta1.EtcdCluster) {
 		GinkgoHelper()
 		uid := now(c).UID
 		Eventually(func(g Gomega) {

@@ -5,7 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func revocations() {
@@ -20,7 +20,7 @@ func revocations() {
 		startOperator(namespace)
 		DeferCleanup(usersGo, namespace)
 		c := create(newCluster(namespace, "leaky"))
-		u := newUser(c, "app", v1alpha1.CertificateAuthentication)
+		u := newUser(c, "app", v1beta1.CertificateAuthentication)
 		isInPlace(u)
 		leaked := secretNamed(c, u.Status.Binding.Name)
 		Expect(u.Status.Serial).To(Equal(serialOf(leaked)))
@@ -64,12 +64,12 @@ func revocations() {
 		By("for the second time: it is refused everywhere before the first member restarts")
 		watched = callWitness(c)
 		setRevocations(c, serialOf(leaked))
-		Eventually(func() v1alpha1.RevocationPhase {
+		Eventually(func() v1beta1.RevocationPhase {
 			if told := now(c).Status.Revocations; told != nil {
 				return told.Phase
 			}
 			return ""
-		}).WithTimeout(revocationTakes).Should(Equal(v1alpha1.RevocationRestarting))
+		}).WithTimeout(revocationTakes).Should(Equal(v1beta1.RevocationRestarting))
 		isShutOut(c, leaked)
 		isRevoked(c, serialOf(leaked))
 		for name, uid := range uids(c) {
@@ -82,8 +82,8 @@ func revocations() {
 
 	It("fault 82: a cluster begins with a revocation in its spec, and later that of its own client is issued again", func() {
 		startOperator(namespace)
-		c := create(newCluster(namespace, "wary", func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.TLS.Revocations = []v1alpha1.Revocation{{Serial: "abc"}}
+		c := create(newCluster(namespace, "wary", func(spec *v1beta1.EtcdClusterSpec) {
+			spec.TLS.Revocations = []v1beta1.Revocation{{Serial: "abc"}}
 		}))
 		first := uids(c)
 		isRevoked(c, "abc")

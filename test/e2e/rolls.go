@@ -4,18 +4,18 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
 // callWitness makes a witness of everything that becomes of the cluster from now on.
-func callWitness(c *v1alpha1.EtcdCluster) *witness.Witness {
+func callWitness(c *v1beta1.EtcdCluster) *witness.Witness {
 	GinkgoHelper()
 	return witness.Call(ctx, watcher(), c)
 }
 
 // rolls makes a change that restarts members, and checks that each was restarted.
-func rolls(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) *witness.Witness {
+func rolls(c *v1beta1.EtcdCluster, change func(*v1beta1.EtcdClusterSpec)) *witness.Witness {
 	GinkgoHelper()
 	before := uids(c)
 	w := callWitness(c)
@@ -31,7 +31,7 @@ func rolls(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) *wit
 
 // rollsCarefully makes a change that restarts members, and checks that all but one
 // served at every moment and that each was restarted.
-func rollsCarefully(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSpec)) {
+func rollsCarefully(c *v1beta1.EtcdCluster, change func(*v1beta1.EtcdClusterSpec)) {
 	GinkgoHelper()
 	w := rolls(c, change)
 	w.KeptServing(now(c).Status.ReadyMembers)
@@ -39,7 +39,7 @@ func rollsCarefully(c *v1alpha1.EtcdCluster, change func(*v1alpha1.EtcdClusterSp
 
 // stepsDown sets the version from 3.7.3 to 3.6 and checks what holds of any way
 // that begins so: Pods stay, and each container restarts once for each exchange.
-func stepsDown(c *v1alpha1.EtcdCluster, meanwhile func()) *witness.Witness {
+func stepsDown(c *v1beta1.EtcdCluster, meanwhile func()) *witness.Witness {
 	GinkgoHelper()
 	before, count := uids(c), restarts(c)
 	w := callWitness(c)

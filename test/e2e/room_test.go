@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // purged is how long etcd may take to delete what it needs no more of its log: it looks every half minute.
@@ -31,8 +31,8 @@ func room() {
 
 	It("volumes and quota grow before a database is full, up to the size that is allowed", func() {
 		most := resource.MustParse("1280Mi")
-		c := create(newCluster(namespace, "grown", func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Storage.Size, spec.Storage.AutoGrow = ptr.To(resource.MustParse("1Gi")), &v1alpha1.AutoGrow{MaxSize: most}
+		c := create(newCluster(namespace, "grown", func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Storage.Size, spec.Storage.AutoGrow = ptr.To(resource.MustParse("1Gi")), &v1beta1.AutoGrow{MaxSize: most}
 			spec.Etcd.SnapshotCount = 100 // the log of as many entries stays on the volume, beside the database
 		}))
 		known, w := members(c), callWitness(c)
@@ -63,7 +63,7 @@ func room() {
 	})
 
 	It("fewer entries between two snapshots are recommended where values are large", func() {
-		c := create(newCluster(namespace, "heavy", oneMember, func(spec *v1alpha1.EtcdClusterSpec) {
+		c := create(newCluster(namespace, "heavy", oneMember, func(spec *v1beta1.EtcdClusterSpec) {
 			spec.Storage.Size = ptr.To(resource.MustParse("1Gi"))
 		}))
 		time.Sleep(warm)
@@ -74,7 +74,7 @@ func room() {
 		written := time.Since(begun).Round(time.Second)
 		Eventually(func(g Gomega) {
 			g.Expect(read(g, c).Status.Recommendations).To(ConsistOf(And(
-				HaveField("Setting", v1alpha1.SettingSnapshotCount), HaveField("Now", "10000"), HaveField("Wanted", "500"),
+				HaveField("Setting", v1beta1.SettingSnapshotCount), HaveField("Now", "10000"), HaveField("Wanted", "500"),
 				HaveField("Why", MatchRegexp("an entry of the log has 25[0-9] KiB: between two snapshots the log takes 25[0-9]{2} MiB")),
 			)))
 		}).WithTimeout(2 * time.Minute).Should(Succeed())

@@ -14,11 +14,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // shortLived has certificates live for as short as is allowed.
-func shortLived(spec *v1alpha1.EtcdClusterSpec) {
+func shortLived(spec *v1beta1.EtcdClusterSpec) {
 	spec.TLS.Lifetimes.Authority.Duration, spec.TLS.Lifetimes.Certificate.Duration = 30*time.Minute, 12*time.Minute
 }
 
@@ -27,7 +27,7 @@ const refreshes = 90 * time.Second
 
 // A mount is the client Secret as a Pod has it whose kubelet is slow.
 type mount struct {
-	cluster *v1alpha1.EtcdCluster
+	cluster *v1beta1.EtcdCluster
 	mutex   sync.Mutex
 	read    time.Time
 	now     *tls.Config
@@ -49,7 +49,7 @@ func (m *mount) identity() (*tls.Config, error) {
 
 // startMounted writes as an application does that mounts the client Secret and reads it with every handshake. Members
 // restart meanwhile: a write has failed if it is not acknowledged in ten seconds.
-func startMounted(c *v1alpha1.EtcdCluster) *writer {
+func startMounted(c *v1beta1.EtcdCluster) *writer {
 	GinkgoHelper()
 	mounted := &mount{cluster: c, now: identity(c), read: time.Now()}
 	way := throughService(c)
@@ -74,12 +74,12 @@ func startMounted(c *v1alpha1.EtcdCluster) *writer {
 }
 
 // signers are when the authorities end, by their names: another end is another authority.
-func signers(c *v1alpha1.EtcdCluster) map[string]string {
+func signers(c *v1beta1.EtcdCluster) map[string]string {
 	GinkgoHelper()
 	return signersNow(Default, c)
 }
 
-func signersNow(g Gomega, c *v1alpha1.EtcdCluster) map[string]string {
+func signersNow(g Gomega, c *v1beta1.EtcdCluster) map[string]string {
 	all := map[string]string{}
 	for _, a := range read(g, c).Status.Authorities {
 		g.Expect(a.NotAfter).NotTo(BeNil())
@@ -90,11 +90,11 @@ func signersNow(g Gomega, c *v1alpha1.EtcdCluster) map[string]string {
 }
 
 // requestRotation asks for other authorities.
-func requestRotation(c *v1alpha1.EtcdCluster, request string) {
+func requestRotation(c *v1beta1.EtcdCluster, request string) {
 	GinkgoHelper()
 	fresh := now(c)
 	before := fresh.DeepCopy()
-	metav1.SetMetaDataAnnotation(&fresh.ObjectMeta, v1alpha1.AnnotationRotate, request)
+	metav1.SetMetaDataAnnotation(&fresh.ObjectMeta, v1beta1.AnnotationRotate, request)
 	Expect(api.Patch(ctx, fresh, client.MergeFrom(before))).To(Succeed())
 }
 
@@ -102,7 +102,7 @@ func requestRotation(c *v1alpha1.EtcdCluster, request string) {
 const rotationTakes = 15 * time.Minute
 
 // isRotated waits until the named authorities are others than before, and nothing is left to do.
-func isRotated(c *v1alpha1.EtcdCluster, before map[string]string, names ...string) {
+func isRotated(c *v1beta1.EtcdCluster, before map[string]string, names ...string) {
 	GinkgoHelper()
 	limited, cancel := context.WithTimeout(ctx, rotationTakes)
 	defer cancel()
@@ -112,7 +112,7 @@ func isRotated(c *v1alpha1.EtcdCluster, before map[string]string, names ...strin
 			g.Expect(after[name]).NotTo(Equal(before[name]), name)
 		}
 		for _, a := range read(g, c).Status.Authorities {
-			g.Expect(a.Phase).To(Equal(v1alpha1.RotationStable), a.Name)
+			g.Expect(a.Phase).To(Equal(v1beta1.RotationStable), a.Name)
 		}
 		isSettled(g, c)
 	}).WithTimeout(rotationTakes).Should(Succeed(), "authorities of %s to be rotated", c.Name)

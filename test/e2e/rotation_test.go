@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func rotations() {
@@ -82,7 +82,7 @@ func rotations() {
 			isRotated(c, signed, "client", "peer")
 		}
 		Expect(len(certificates)).To(BeNumerically(">", 3))
-		Expect(conditionOf(now(c), v1alpha1.ConditionDegraded).Status).To(BeEquivalentTo("False"))
+		Expect(conditionOf(now(c), v1beta1.ConditionDegraded).Status).To(BeEquivalentTo("False"))
 		Expect(w.end().failed).To(BeEmpty())
 		AddReportEntry("longest write", w.longest.String())
 	})
@@ -95,7 +95,7 @@ func rotations() {
 		o.kill()
 		time.Sleep(31 * time.Minute)
 		o.start()
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonAuthorityEnds, "etcd-operator.dev/rotate")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonAuthorityEnds, "etcd-operator.dev/rotate")
 		requestRotation(c, "now")
 		Eventually(func(g Gomega) { isSettled(g, c) }).WithTimeout(rotationTakes).Should(Succeed())
 		Expect(value(c, "before")).To(Equal("kept"))

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // scaling gives members what they use. docs/operations/scaling.md.
@@ -86,8 +86,8 @@ func scalingBack() {
 		needsService()
 		namespace := newNamespace()
 		startOperator(namespace)
-		c := create(newCluster(namespace, "worn", func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Recovery.SlowMembers, spec.Recovery.SlowMemberTimeout.Duration = v1alpha1.SlowReplace, 5*time.Minute
+		c := create(newCluster(namespace, "worn", func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Recovery.SlowMembers, spec.Recovery.SlowMemberTimeout.Duration = v1beta1.SlowReplace, 5*time.Minute
 		}))
 		before := members(c)
 		w, watched := startMounted(c), callWitness(c)
@@ -112,8 +112,8 @@ func scalingBack() {
 	It("recommended settings are put into effect, one member at a time", func() {
 		namespace := newNamespace()
 		startOperator(namespace)
-		c := create(newCluster(namespace, "tuned", func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Tuning = v1alpha1.TuningApply
+		c := create(newCluster(namespace, "tuned", func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Tuning = v1beta1.TuningApply
 			spec.Etcd.HeartbeatInterval.Duration, spec.Etcd.ElectionTimeout.Duration = 500*time.Millisecond, 5*time.Second
 		}))
 		w := callWitness(c)
@@ -132,7 +132,7 @@ func scalingBack() {
 		}
 		tells(c, "Tuned")
 		By("the spec is changed, which counts")
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Etcd.ElectionTimeout.Duration = 3 * time.Second })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Etcd.ElectionTimeout.Duration = 3 * time.Second })).To(Succeed())
 		settles(c)
 		for _, p := range pods(c) {
 			Expect(strings.Join(p.Spec.Containers[0].Args, " ")).To(ContainSubstring("--heartbeat-interval=100 --election-timeout=3000"), p.Name)
@@ -140,9 +140,9 @@ func scalingBack() {
 	})
 }
 
-func autoscaling(cpu, memory string, window time.Duration) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) {
-		spec.Autoscale = &v1alpha1.Autoscale{StabilizationWindow: metav1.Duration{Duration: window}}
+func autoscaling(cpu, memory string, window time.Duration) func(*v1beta1.EtcdClusterSpec) {
+	return func(spec *v1beta1.EtcdClusterSpec) {
+		spec.Autoscale = &v1beta1.Autoscale{StabilizationWindow: metav1.Duration{Duration: window}}
 		if cpu != "" {
 			spec.Autoscale.Max.CPU = ptr.To(resource.MustParse(cpu))
 		}
@@ -153,7 +153,7 @@ func autoscaling(cpu, memory string, window time.Duration) func(*v1alpha1.EtcdCl
 }
 
 // usesMemory writes until a member has more than four fifths of its memory in use, and little more.
-func usesMemory(c *v1alpha1.EtcdCluster, limit float64) {
+func usesMemory(c *v1beta1.EtcdCluster, limit float64) {
 	GinkgoHelper()
 	address := pods(c)[0].Status.PodIP
 	for i := range 400 {

@@ -9,26 +9,26 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // scheduledBackups are those that the operator makes by itself: at the times of a schedule, and before what cannot be taken back.
 func scheduledBackups() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var data map[string]string
 
 	BeforeAll(func() {
 		namespace := newNamespace()
 		startOperator(namespace)
 		newVolumeStore(namespace, "offsite")
-		c = create(newCluster(namespace, "planned", oneMember, ofVersion("3.5.35"), func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Backup = &v1alpha1.Backup{Store: "offsite", Schedule: "* * * * *", Retention: &v1alpha1.Retention{Count: 1}}
+		c = create(newCluster(namespace, "planned", oneMember, ofVersion("3.5.35"), func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Backup = &v1beta1.Backup{Store: "offsite", Schedule: "* * * * *", Retention: &v1beta1.Retention{Count: 1}}
 		}))
 		data = fill(c)
 	})
 
 	It("are made on time and verified, and the older ones go with what is stored", func() {
-		var first *v1alpha1.EtcdBackup
+		var first *v1beta1.EtcdBackup
 		Eventually(func(g Gomega) {
 			first = onlyBackup(g, c, "planned-2")
 			g.Expect(first.Status.Verified).NotTo(BeNil())
@@ -42,9 +42,9 @@ func scheduledBackups() {
 		for _, file := range files {
 			Expect(file).NotTo(BeAnExistingFile())
 		}
-		Expect(conditionIn(now(c).Status.Backup.Conditions, v1alpha1.ConditionBackedUp)).To(HaveField("Reason", v1alpha1.ReasonBackedUp))
+		Expect(conditionIn(now(c).Status.Backup.Conditions, v1beta1.ConditionBackedUp)).To(HaveField("Reason", v1beta1.ReasonBackedUp))
 		tells(c, "BackupScheduled", "BackupExpired")
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Backup.Suspend = true })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Backup.Suspend = true })).To(Succeed())
 	})
 
 	It("are waited for before another minor version", func() {
@@ -57,20 +57,20 @@ func scheduledBackups() {
 	})
 
 	It("hold an upgrade for as long as they cannot be made, unless it is told to go on without", func() {
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Version, spec.Backup = "3.7.3", &v1alpha1.Backup{Store: "nowhere"}
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Version, spec.Backup = "3.7.3", &v1beta1.Backup{Store: "nowhere"}
 		})).To(Succeed())
-		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonWaiting, "before the change to etcd 3.7")
-		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonWaiting, "nowhere")
+		says(c, v1beta1.ConditionProgressing, v1beta1.ReasonWaiting, "before the change to etcd 3.7")
+		says(c, v1beta1.ConditionProgressing, v1beta1.ReasonWaiting, "nowhere")
 		stays(3*time.Second, func(g Gomega) { g.Expect(running(c)).To(HaveEach("3.6.16")) })
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Upgrade.Backup = v1alpha1.SkipBackup })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Upgrade.Backup = v1beta1.SkipBackup })).To(Succeed())
 		settles(c)
 		Expect(running(c)).To(HaveEach("3.7.3"))
 	})
 
 	It("are made before a hibernation", func() {
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Size, spec.Upgrade.Backup, spec.Backup = ptr.To[int32](0), v1alpha1.RequireBackup, &v1alpha1.Backup{Store: "offsite"}
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Size, spec.Upgrade.Backup, spec.Backup = ptr.To[int32](0), v1beta1.RequireBackup, &v1beta1.Backup{Store: "offsite"}
 		})).To(Succeed())
 		sleeps(c, 1)
 		isVerified(onlyBackup(Default, c, "planned-before-hibernation-"))
@@ -79,9 +79,9 @@ func scheduledBackups() {
 	})
 
 	It("are the last that happens to a cluster whose volumes go with it", func() {
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Backup, spec.DeletionPolicy = nil, v1alpha1.BackupFirst })).
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Backup, spec.DeletionPolicy = nil, v1beta1.BackupFirst })).
 			To(MatchError(ContainSubstring("spec.backup")))
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.DeletionPolicy = v1alpha1.BackupFirst })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.DeletionPolicy = v1beta1.BackupFirst })).To(Succeed())
 		settles(c)
 		Expect(api.Delete(ctx, c)).To(Succeed())
 		Eventually(func(g Gomega) {
@@ -96,8 +96,8 @@ func scheduledBackups() {
 }
 
 // onlyBackup is the one whose name begins so.
-func onlyBackup(g Gomega, c *v1alpha1.EtcdCluster, prefix string) *v1alpha1.EtcdBackup {
-	var found []v1alpha1.EtcdBackup
+func onlyBackup(g Gomega, c *v1beta1.EtcdCluster, prefix string) *v1beta1.EtcdBackup {
+	var found []v1beta1.EtcdBackup
 	for _, b := range backupsOf(g, c.Namespace) {
 		if strings.HasPrefix(b.Name, prefix) {
 			found = append(found, b)

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func secrecy() {
@@ -25,8 +25,8 @@ func secrecy() {
 		victim, _ := aFollower(c)
 		deletePod(c, victim)
 		comesBack(c, victim)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Image = noImage })).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberBlocked, noImage)
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Image = noImage })).To(Succeed())
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonMemberBlocked, noImage)
 
 		places := map[string]string{"status": asText(now(c)), "pods": asText(pods(c))}
 		var list eventsv1.EventList
@@ -46,7 +46,7 @@ func secrecy() {
 			Expect(text).NotTo(ContainSubstring("PRIVATE KEY"), place)
 		}
 	})
-	It("I8: no secret that a user gives is in anything that others see, or in the support bundle", func() {
+	It("I8: no secret that a user gives is in anything that others see, or in the support bundle", Label("long"), func() {
 		namespace := newNamespace()
 		o := startOperator(namespace)
 		jobs := gather(namespace)
@@ -54,30 +54,30 @@ func secrecy() {
 		identity, err := age.GenerateX25519Identity()
 		Expect(err).NotTo(HaveOccurred())
 		given := map[string]string{"the identity": identity.String()}
-		newSecret(namespace, "identities", map[string]string{v1alpha1.KeyIdentities: identity.String() + "\n"})
-		decryption := &v1alpha1.SecretReference{Secret: "identities"}
-		c := create(newCluster(namespace, "sealed", oneMember, func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Backup = &v1alpha1.Backup{
+		newSecret(namespace, "identities", map[string]string{v1beta1.KeyIdentities: identity.String() + "\n"})
+		decryption := &v1beta1.SecretReference{Secret: "identities"}
+		c := create(newCluster(namespace, "sealed", oneMember, func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Backup = &v1beta1.Backup{
 				Store: "offsite", Decryption: decryption,
-				Encryption: &v1alpha1.BackupEncryption{Recipients: []string{identity.Recipient().String()}},
+				Encryption: &v1beta1.BackupEncryption{Recipients: []string{identity.Recipient().String()}},
 			}
 		}))
 		data := fill(c)
 		back(c, "offsite", "sealed")
-		restored := create(newCluster(namespace, "opened", oneMember, func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Backup: "sealed", Decryption: decryption}}
+		restored := create(newCluster(namespace, "opened", oneMember, func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Bootstrap = &v1beta1.BootstrapSpec{Restore: &v1beta1.Restore{Backup: "sealed", Decryption: decryption}}
 		}))
 		Expect(filled(restored)).To(Equal(data))
 
 		keys := map[string]string{}
-		for _, key := range []string{v1alpha1.KeyAccessKeyID, v1alpha1.KeySecretAccessKey, v1alpha1.KeySessionToken} {
+		for _, key := range []string{v1beta1.KeyAccessKeyID, v1beta1.KeySecretAccessKey, v1beta1.KeySessionToken} {
 			keys[key] = "Canary" + rand.Text()
 			given[key] = keys[key]
 		}
 		newSecret(namespace, "unreachable", keys)
-		store := &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "unreachable"}}
-		store.Spec.S3 = &v1alpha1.S3Store{
-			Bucket: "bucket", Endpoint: "http://127.0.0.1:1", Credentials: &v1alpha1.SecretReference{Secret: "unreachable"},
+		store := &v1beta1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "unreachable"}}
+		store.Spec.S3 = &v1beta1.S3Store{
+			Bucket: "bucket", Endpoint: "http://127.0.0.1:1", Credentials: &v1beta1.SecretReference{Secret: "unreachable"},
 		}
 		Expect(api.Create(ctx, store)).To(Succeed())
 		storeSays(store, "Unreachable", "127.0.0.1:1")
@@ -92,7 +92,7 @@ func secrecy() {
 			run(plugin, "--namespace", namespace, "report", name, "-o", file)
 			places["the report of "+name] = run("tar", "-xzOf", file)
 		}
-		for _, each := range []*v1alpha1.EtcdCluster{c, restored} {
+		for _, each := range []*v1beta1.EtcdCluster{c, restored} {
 			for i, line := range privateLines(each) {
 				given[fmt.Sprint("line ", i, " of the keys of ", each.Name)] = line
 			}
@@ -106,11 +106,11 @@ func secrecy() {
 }
 
 // seen is what others than who may read Secrets see in the namespace of these clusters.
-func seen(o *operator, clusters ...*v1alpha1.EtcdCluster) map[string]string {
+func seen(o *operator, clusters ...*v1beta1.EtcdCluster) map[string]string {
 	GinkgoHelper()
 	places, namespace := map[string]string{}, clusters[0].Namespace
 	for name, list := range map[string]client.ObjectList{
-		"clusters": &v1alpha1.EtcdClusterList{}, "backups": &v1alpha1.EtcdBackupList{}, "stores": &v1alpha1.EtcdBackupStoreList{},
+		"clusters": &v1beta1.EtcdClusterList{}, "backups": &v1beta1.EtcdBackupList{}, "stores": &v1beta1.EtcdBackupStoreList{},
 		"pods": &corev1.PodList{}, "events": &eventsv1.EventList{},
 	} {
 		Expect(api.List(ctx, list, client.InNamespace(namespace))).To(Succeed())

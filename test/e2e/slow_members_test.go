@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/netfault"
 )
 
@@ -30,7 +30,7 @@ func slowProcesses(u *undisturbed) {
 				Expect(syscall.Kill(process, syscall.SIGSTOP)).To(Succeed())
 				begun := time.Now()
 				u.stays(others...)
-				says(u.c, v1alpha1.ConditionDegraded, v1alpha1.ReasonMemberDown, member+" not healthy")
+				says(u.c, v1beta1.ConditionDegraded, v1beta1.ReasonMemberDown, member+" not healthy")
 				time.Sleep(standstill - time.Since(begun))
 				resume()
 			})
@@ -42,7 +42,7 @@ func slowProcesses(u *undisturbed) {
 
 // leavesSlow waits until the member is found slow and does not lead. One that has begun to run a moment ago is not compared for two
 // minutes.
-func leavesSlow(c *v1alpha1.EtcdCluster, member string) {
+func leavesSlow(c *v1beta1.EtcdCluster, member string) {
 	GinkgoHelper()
 	begun := time.Now()
 	Eventually(func(g Gomega) {
@@ -50,7 +50,7 @@ func leavesSlow(c *v1alpha1.EtcdCluster, member string) {
 		g.Expect(leaderOf(g, c)).NotTo(Equal(member))
 	}).WithTimeout(4 * time.Minute).Should(Succeed())
 	AddReportEntry("another one leads", time.Since(begun).Round(time.Second).String())
-	says(c, v1alpha1.ConditionPerformanceDegraded, v1alpha1.ReasonSlowMember, member+" is slower than the others: fsync")
+	says(c, v1beta1.ConditionPerformanceDegraded, v1beta1.ReasonSlowMember, member+" is slower than the others: fsync")
 }
 
 // slowDisks make every write to a log wait.

@@ -17,34 +17,34 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	builder "github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // fromSecrets has certificates come from Secrets that a person brings.
-func fromSecrets(spec *v1alpha1.EtcdClusterSpec) {
-	spec.TLS.SecretRefs = &v1alpha1.SecretRefs{
-		Server: v1alpha1.LocalSecret{Name: "web"}, Peer: v1alpha1.LocalSecret{Name: "gossip"},
-		Operator: v1alpha1.LocalSecret{Name: "operator"}, Client: &v1alpha1.LocalSecret{Name: "shop"},
+func fromSecrets(spec *v1beta1.EtcdClusterSpec) {
+	spec.TLS.SecretRefs = &v1beta1.SecretRefs{
+		Server: v1beta1.LocalSecret{Name: "web"}, Peer: v1beta1.LocalSecret{Name: "gossip"},
+		Operator: v1beta1.LocalSecret{Name: "operator"}, Client: &v1beta1.LocalSecret{Name: "shop"},
 	}
 	spec.TLS.IssuerRef = nil
 }
 
 // fromIssuer has cert-manager issue them.
-func fromIssuer(kind, name string) func(*v1alpha1.EtcdClusterSpec) {
-	return func(spec *v1alpha1.EtcdClusterSpec) {
-		spec.TLS.SecretRefs, spec.TLS.IssuerRef = nil, &v1alpha1.IssuerRef{Kind: kind, Name: name}
+func fromIssuer(kind, name string) func(*v1beta1.EtcdClusterSpec) {
+	return func(spec *v1beta1.EtcdClusterSpec) {
+		spec.TLS.SecretRefs, spec.TLS.IssuerRef = nil, &v1beta1.IssuerRef{Kind: kind, Name: name}
 	}
 }
 
 // A person has an authority, and brings certificates for a cluster.
 type person struct {
-	c  *v1alpha1.EtcdCluster
+	c  *v1beta1.EtcdCluster
 	ca pki.Pair
 }
 
-func newPerson(c *v1alpha1.EtcdCluster) *person {
+func newPerson(c *v1beta1.EtcdCluster) *person {
 	GinkgoHelper()
 	ca, err := pki.NewCA(rand.Reader, time.Now().Add(-100*24*time.Hour), "somebody", 1000*24*time.Hour)
 	Expect(err).NotTo(HaveOccurred())
@@ -123,24 +123,24 @@ func (p *person) bringShort(life time.Duration) {
 }
 
 // haveExpired waits until certificates have expired that live for minutes, and the operator itself is refused.
-func haveExpired(c *v1alpha1.EtcdCluster) {
+func haveExpired(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		g.Expect(conditionOf(read(g, c), v1alpha1.ConditionCertificatesAccepted).Reason).To(Equal(v1alpha1.ReasonExpired))
-		g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable).Status).NotTo(Equal(metav1.ConditionTrue))
+		g.Expect(conditionOf(read(g, c), v1beta1.ConditionCertificatesAccepted).Reason).To(Equal(v1beta1.ReasonExpired))
+		g.Expect(conditionOf(read(g, c), v1beta1.ConditionAvailable).Status).NotTo(Equal(metav1.ConditionTrue))
 	}).WithTimeout(5 * time.Minute).Should(Succeed())
 }
 
 // lookAt has the operator look at Secrets at once.
-func lookAt(c *v1alpha1.EtcdCluster) {
+func lookAt(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	patch := client.RawPatch(types.MergePatchType,
-		fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationCheck, time.Now().String()))
+		fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1beta1.AnnotationCheck, time.Now().String()))
 	Expect(api.Patch(ctx, c.DeepCopy(), patch)).To(Succeed())
 }
 
 // bringFor has the person bring the certificate of a user.
-func (p *person) bringFor(u *v1alpha1.EtcdUser) {
+func (p *person) bringFor(u *v1beta1.EtcdUser) {
 	GinkgoHelper()
 	bring(p.issues(u.IssuedSecret(), time.Now(), func(r *pki.Request) { r.CommonName = u.Name }))
 	touch(Default, u)
@@ -205,14 +205,14 @@ func scaleCertManager(replicas int32) {
 }
 
 // shownServer is the certificate that members show to clients, as their Secret has it.
-func shownServer(g Gomega, c *v1alpha1.EtcdCluster) string {
+func shownServer(g Gomega, c *v1beta1.EtcdCluster) string {
 	var secret corev1.Secret
 	g.Expect(api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: builder.MemberSecret(c)}, &secret)).To(Succeed())
 	return string(secret.Data[builder.ServerCertKey])
 }
 
 // forget deletes a Secret that cert-manager has written, which has it issue another.
-func forget(c *v1alpha1.EtcdCluster, secret string) {
+func forget(c *v1beta1.EtcdCluster, secret string) {
 	GinkgoHelper()
 	Expect(api.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: secret}})).To(Succeed())
 }

@@ -12,12 +12,12 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	builder "github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-const accepted = v1alpha1.ConditionCertificatesAccepted
+const accepted = v1beta1.ConditionCertificatesAccepted
 
 // sources are certificates that the operator does not make. docs/operations/certificates.md.
 func sources() {
@@ -25,11 +25,11 @@ func sources() {
 
 	BeforeEach(func() { namespace = newNamespace() })
 
-	It("fault 81: a cluster waits for Secrets of a person that serve, and one that runs goes on with what it has", func() {
+	It("fault 81: a cluster waits for Secrets of a person that serve, and one that runs goes on with what it has", Label("long"), func() {
 		startOperator(namespace)
 		c := newCluster(namespace, "brought", fromSecrets)
 		Expect(api.Create(ctx, c)).To(Succeed())
-		says(c, accepted, v1alpha1.ReasonSecretMissing, "Secret web: there is no such Secret: create it")
+		says(c, accepted, v1beta1.ReasonSecretMissing, "Secret web: there is no such Secret: create it")
 		p := newPerson(c)
 		p.bringOthers()
 		other, now := newPerson(c), time.Now()
@@ -37,17 +37,17 @@ func sources() {
 			reason, words string
 			secret        *corev1.Secret
 		}{
-			{v1alpha1.ReasonExpired, "renew it", p.issues("web", now.Add(-95*24*time.Hour))},
-			{v1alpha1.ReasonWrongName, "localhost", p.issues("web", now, func(r *pki.Request) { r.DNSNames = r.DNSNames[:2] })},
-			{v1alpha1.ReasonWrongUsage, "server auth and client auth", p.issues("web", now, func(r *pki.Request) { r.Client = false })},
-			{v1alpha1.ReasonKeyMismatch, "in one update", with(p.issues("web", now), corev1.TLSPrivateKeyKey, p.issues("web", now))},
-			{v1alpha1.ReasonWrongAuthority, "no authority in ca.crt", with(p.issues("web", now), builder.CAKey, other.issues("web", now))},
+			{v1beta1.ReasonExpired, "renew it", p.issues("web", now.Add(-95*24*time.Hour))},
+			{v1beta1.ReasonWrongName, "localhost", p.issues("web", now, func(r *pki.Request) { r.DNSNames = r.DNSNames[:2] })},
+			{v1beta1.ReasonWrongUsage, "server auth and client auth", p.issues("web", now, func(r *pki.Request) { r.Client = false })},
+			{v1beta1.ReasonKeyMismatch, "in one update", with(p.issues("web", now), corev1.TLSPrivateKeyKey, p.issues("web", now))},
+			{v1beta1.ReasonWrongAuthority, "no authority in ca.crt", with(p.issues("web", now), builder.CAKey, other.issues("web", now))},
 		} {
 			bring(bad.secret)
 			says(c, accepted, bad.reason, bad.words)
 			Expect(pods(c)).To(BeEmpty(), bad.reason)
 		}
-		says(c, v1alpha1.ConditionProgressing, v1alpha1.ReasonWaiting, "Secret web")
+		says(c, v1beta1.ConditionProgressing, v1beta1.ReasonWaiting, "Secret web")
 		bring(p.issues("web", time.Now()))
 		settles(c)
 		put(c, "before", "kept")
@@ -56,8 +56,8 @@ func sources() {
 		before := uids(c)
 		good := shownServer(Default, c)
 		bring(with(p.issues("web", time.Now()), corev1.TLSPrivateKeyKey, p.issues("web", time.Now())))
-		says(c, accepted, v1alpha1.ReasonKeyMismatch, "members go on with the certificates that they have")
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonCertificatesNotAccepted, "Secret web")
+		says(c, accepted, v1beta1.ReasonKeyMismatch, "members go on with the certificates that they have")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonCertificatesNotAccepted, "Secret web")
 		Expect(shownServer(Default, c)).To(Equal(good))
 		put(c, "meanwhile", "written")
 
@@ -70,11 +70,11 @@ func sources() {
 		By("a user, whose certificate the person brings, too")
 		DeferCleanup(usersGo, namespace)
 		newRole(c, "orders", "/orders/")
-		u := newUser(c, "orders", v1alpha1.CertificateAuthentication, "orders")
-		Eventually(reasonOf(u)).Should(Equal(v1alpha1.ReasonNoAuthority))
+		u := newUser(c, "orders", v1beta1.CertificateAuthentication, "orders")
+		Eventually(reasonOf(u)).Should(Equal(v1beta1.ReasonNoAuthority))
 		bring(other.issues(u.IssuedSecret(), time.Now(), func(r *pki.Request) { r.CommonName = "orders" }))
 		touch(Default, u)
-		Eventually(reasonOf(u)).Should(Equal(v1alpha1.ReasonWrongAuthority))
+		Eventually(reasonOf(u)).Should(Equal(v1beta1.ReasonWrongAuthority))
 		p.bringFor(u)
 		switchAuth(c, true)
 		mayWriteOnly(c, u, "/orders/")
@@ -83,14 +83,15 @@ func sources() {
 	// Each waits for certificates to expire: they are specs of their own to wait side by side.
 	for _, source := range []struct {
 		what   string
-		change func(c *v1alpha1.EtcdCluster)
+		labels Labels
+		change func(c *v1beta1.EtcdCluster)
 	}{
-		{"others by another authority", func(c *v1alpha1.EtcdCluster) { newPerson(c).bringAll() }},
-		{"those of the operator", func(c *v1alpha1.EtcdCluster) {
-			Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.SecretRefs = nil })).To(Succeed())
+		{"others by another authority", Label("long"), func(c *v1beta1.EtcdCluster) { newPerson(c).bringAll() }},
+		{"those of the operator", nil, func(c *v1beta1.EtcdCluster) {
+			Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.TLS.SecretRefs = nil })).To(Succeed())
 		}},
 	} {
-		It("fault 86: certificates of a person have expired, and "+source.what+" bring the cluster back", func() {
+		It("fault 86: certificates of a person have expired, and "+source.what+" bring the cluster back", source.labels, Label("long"), func() {
 			startOperator(namespace)
 			c := newCluster(namespace, "expired", fromSecrets)
 			p := newPerson(c)
@@ -99,7 +100,7 @@ func sources() {
 			put(c, "before", "kept")
 			signed, before := signers(c), uids(c)
 			p.bringShort(2 * time.Minute)
-			says(c, v1alpha1.ConditionAvailable, v1alpha1.ReasonHealthy, "")
+			says(c, v1beta1.ConditionAvailable, v1beta1.ReasonHealthy, "")
 			haveExpired(c)
 			Expect(uids(c)).To(Equal(before))
 			begun := time.Now()
@@ -122,9 +123,9 @@ func sources() {
 		startOperator(namespace)
 		c := newCluster(namespace, "unissued", oneMember, fromIssuer("Issuer", "corp"))
 		Expect(api.Create(ctx, c)).To(Succeed())
-		says(c, accepted, v1alpha1.ReasonCertManagerMissing, "install cert-manager")
+		says(c, accepted, v1beta1.ReasonCertManagerMissing, "install cert-manager")
 		Expect(pods(c)).To(BeEmpty())
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.IssuerRef = nil })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.TLS.IssuerRef = nil })).To(Succeed())
 		settles(c)
 		put(c, "key", "value")
 	})
@@ -153,7 +154,7 @@ func changesOfSource() {
 			func() { newPerson(c).bringAll(); Expect(edit(c, fromSecrets)).To(Succeed()) },
 			func() { newPerson(c).bringAll() },
 			func() {
-				Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.SecretRefs = nil })).To(Succeed())
+				Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.TLS.SecretRefs = nil })).To(Succeed())
 			},
 		} {
 			signed := signers(c)
@@ -217,13 +218,13 @@ func byCertManager() {
 		scaleCertManager(0)
 		DeferCleanup(scaleCertManager, int32(1))
 		forget(c, c.Name+"-server-cert")
-		says(c, accepted, v1alpha1.ReasonNotIssued, "members go on with the certificates that they have")
+		says(c, accepted, v1beta1.ReasonNotIssued, "members go on with the certificates that they have")
 		put(c, "meanwhile", "written")
 		first := pods(c)[0]
 		Expect(api.Delete(ctx, &first)).To(Succeed())
 		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.ReadyMembers).To(Equal(int32(3))) }).Should(Succeed())
 		scaleCertManager(1)
-		says(c, accepted, v1alpha1.ReasonCertificatesAccepted, "")
+		says(c, accepted, v1beta1.ReasonCertificatesAccepted, "")
 		settles(c)
 	})
 
@@ -231,14 +232,14 @@ func byCertManager() {
 		c := create(newCluster(namespace, "inhabited", oneMember, fromIssuer("Issuer", newAuthority(namespace, "Issuer"))))
 		DeferCleanup(usersGo, namespace)
 		newRole(c, "orders", "/orders/")
-		orders := newUser(c, "orders", v1alpha1.CertificateAuthentication, "orders")
+		orders := newUser(c, "orders", v1beta1.CertificateAuthentication, "orders")
 		begun := time.Now()
 		isInPlace(orders)
 		measured("from the EtcdUser to a certificate by cert-manager", time.Since(begun))
-		worker := newUser(c, "worker", v1alpha1.PasswordAuthentication, "orders")
+		worker := newUser(c, "worker", v1beta1.PasswordAuthentication, "orders")
 		isInPlace(worker)
 		switchAuth(c, true)
-		for _, u := range []*v1alpha1.EtcdUser{orders, worker} {
+		for _, u := range []*v1beta1.EtcdUser{orders, worker} {
 			mayWriteOnly(c, u, "/orders/")
 		}
 
@@ -253,8 +254,8 @@ func byCertManager() {
 		By("cert-manager is down")
 		scaleCertManager(0)
 		DeferCleanup(scaleCertManager, int32(1))
-		late := newUser(c, "late", v1alpha1.CertificateAuthentication, "orders")
-		Eventually(reasonOf(late)).Should(Equal(v1alpha1.ReasonNotIssued))
+		late := newUser(c, "late", v1beta1.CertificateAuthentication, "orders")
+		Eventually(reasonOf(late)).Should(Equal(v1beta1.ReasonNotIssued))
 		Expect(puts(as(c, orders.Status.Binding.Name), "/orders/b")()).To(Succeed())
 		scaleCertManager(1)
 		isInPlace(late)
@@ -282,12 +283,12 @@ func byCertManager() {
 			return err
 		}
 		Expect(foreign()).To(Succeed())
-		says(c, accepted, v1alpha1.ReasonCertificatesAccepted, "is root of this one")
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.IssuerRef.BoundClients = true })).To(Succeed())
+		says(c, accepted, v1beta1.ReasonCertificatesAccepted, "is root of this one")
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.TLS.IssuerRef.BoundClients = true })).To(Succeed())
 		settles(c)
 		newRole(c, "orders", "/orders/")
-		u := newUser(c, "orders", v1alpha1.CertificateAuthentication, "orders")
-		worker := newUser(c, "worker", v1alpha1.PasswordAuthentication, "orders")
+		u := newUser(c, "orders", v1beta1.CertificateAuthentication, "orders")
+		worker := newUser(c, "worker", v1beta1.PasswordAuthentication, "orders")
 		isInPlace(u)
 		isInPlace(worker)
 		switchAuth(c, true)
@@ -296,7 +297,7 @@ func byCertManager() {
 		mayWriteOnly(c, worker, "/orders/")
 		newVolumeStore(namespace, "offsite")
 		back(c, "offsite", "bound")
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 		settles(c)
 	})
 
@@ -304,7 +305,7 @@ func byCertManager() {
 		c := create(newCluster(namespace, "handed"))
 		w := startMounted(c)
 		DeferCleanup(usersGo, namespace)
-		u := newUser(c, "moved", v1alpha1.CertificateAuthentication)
+		u := newUser(c, "moved", v1beta1.CertificateAuthentication)
 		isInPlace(u)
 		signed := signers(c)
 		issuer := newAuthority(namespace, "ClusterIssuer")
@@ -313,7 +314,7 @@ func byCertManager() {
 		isInPlace(u)
 		Expect(serialOf(secretNamed(c, u.Status.Binding.Name))).To(Equal(serialOf(secretNamed(c, u.IssuedSecret()))))
 		signed = signers(c)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.IssuerRef = nil })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.TLS.IssuerRef = nil })).To(Succeed())
 		isRotated(c, signed, "client", "peer")
 		Expect(w.end().failed).To(BeEmpty())
 		AddReportEntry("longest write", w.longest.String())

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
@@ -18,13 +18,13 @@ import (
 
 func staleness() {
 	var o *operator
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 
 	BeforeAll(func() {
 		needsOwnOperator()
 		namespace := newNamespace()
 		o = startOperator(namespace)
-		c = create(newCluster(namespace, "stale", func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
+		c = create(newCluster(namespace, "stale", func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 	})
 
 	It("fault 5: a Pod that has been replaced since it was observed is not deleted", func() {
@@ -43,7 +43,7 @@ func staleness() {
 		lasts := 5 * time.Second
 		oldPods := remember(c.Namespace, corev1.SchemeGroupVersion.WithKind("PodList"), lasts)
 		oldClaims := remember(c.Namespace, corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaimList"), lasts)
-		oldClusters := remember(c.Namespace, v1alpha1.GroupVersion.WithKind("EtcdClusterList"), lasts)
+		oldClusters := remember(c.Namespace, v1beta1.GroupVersion.WithKind("EtcdClusterList"), lasts)
 		resize(c, 3)
 		before, listed := uids(c), members(c)
 		for _, old := range []map[string]*apiproxy.Past{

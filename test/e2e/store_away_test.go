@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func storeAway() {
@@ -26,13 +26,13 @@ func storeAway() {
 		lived := uids(c)
 
 		server.stop()
-		storeSays(store, v1alpha1.ReasonStoreUnreachable, "")
+		storeSays(store, v1beta1.ReasonStoreUnreachable, "")
 		started := time.Now()
 		By("the store is away since " + started.Format(time.TimeOnly) + ", for " + away.String())
 		time.Sleep(away / 2)
 		o.restart()
 		asked := jobsWhileServing(c, away-time.Since(started))
-		Expect(conditionIn(now(c).Status.Backup.Conditions, v1alpha1.ConditionBackedUp)).To(HaveField("Status", metav1.ConditionFalse))
+		Expect(conditionIn(now(c).Status.Backup.Conditions, v1beta1.ConditionBackedUp)).To(HaveField("Status", metav1.ConditionFalse))
 		Expect(unfinished(c)).To(BeNumerically("<=", 1))
 		Expect(asked).To(BeNumerically("<=", 4+int(away/2/(5*time.Minute))), "Jobs in the second half")
 		Expect(uids(c)).To(Equal(lived))
@@ -48,10 +48,10 @@ func storeAway() {
 }
 
 // unfinished is how many backups of the cluster have neither been written nor failed.
-func unfinished(c *v1alpha1.EtcdCluster) (count int) {
+func unfinished(c *v1beta1.EtcdCluster) (count int) {
 	GinkgoHelper()
 	for _, b := range backupsOf(Default, c.Namespace) {
-		if b.Status.Phase != v1alpha1.BackupComplete && b.Status.Phase != v1alpha1.BackupFailed {
+		if b.Status.Phase != v1beta1.BackupComplete && b.Status.Phase != v1beta1.BackupFailed {
 			count++
 		}
 	}
@@ -59,7 +59,7 @@ func unfinished(c *v1alpha1.EtcdCluster) (count int) {
 }
 
 // jobsWhileServing is how many Jobs there are in the cluster's namespace, one after the other, while it serves.
-func jobsWhileServing(c *v1alpha1.EtcdCluster, during time.Duration) int {
+func jobsWhileServing(c *v1beta1.EtcdCluster, during time.Duration) int {
 	GinkgoHelper()
 	seen := map[string]bool{}
 	for end := time.Now().Add(during); time.Now().Before(end); time.Sleep(time.Second) {

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // A backup of unpackable MiB takes a minute at this many bytes per second: long enough that something happens meanwhile. It is more
@@ -24,11 +24,11 @@ const (
 )
 
 func faultsOfStores() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var o *operator
 	var server *s3Server
 	var way *link
-	var store *v1alpha1.EtcdBackupStore
+	var store *v1beta1.EtcdBackupStore
 	var data map[string]string
 
 	BeforeAll(func() {
@@ -39,7 +39,7 @@ func faultsOfStores() {
 		c = create(newCluster(namespace, "source"))
 		data = fill(c)
 		putUnpackable(c, unpackable)
-		store = newS3Store(server, namespace, "s3", func(s3 *v1alpha1.S3Store) { s3.Endpoint = "http://" + way.address })
+		store = newS3Store(server, namespace, "s3", func(s3 *v1beta1.S3Store) { s3.Endpoint = "http://" + way.address })
 		canBeUsed(store)
 	})
 
@@ -51,7 +51,7 @@ func faultsOfStores() {
 		Expect(api.Create(ctx, slowed)).To(Succeed())
 		Eventually(func(g Gomega) {
 			readBackup(g, slowed)
-			g.Expect(conditionIn(slowed.Status.Conditions, v1alpha1.ConditionComplete).Message).To(ContainSubstring("less than 128 KiB per second"))
+			g.Expect(conditionIn(slowed.Status.Conditions, v1beta1.ConditionComplete).Message).To(ContainSubstring("less than 128 KiB per second"))
 		}).WithTimeout(5 * time.Minute).Should(Succeed())
 		Expect(value(c, "data/001")).To(Equal("1 squared is 1"))
 		way.limit(0)
@@ -77,7 +77,7 @@ func faultsOfStores() {
 		Expect(api.Create(ctx, starved)).To(Succeed())
 		pod := runningPodOf(starved)
 		starve(pod)
-		backupSays(starved, v1alpha1.ConditionComplete, v1alpha1.ReasonRetrying, "OOMKilled")
+		backupSays(starved, v1beta1.ConditionComplete, v1beta1.ReasonRetrying, "OOMKilled")
 		way.limit(0)
 		isVerifiedIn(8*time.Minute, starved)
 	})
@@ -122,13 +122,13 @@ func faultsOfStores() {
 	})
 
 	It("fault 56: of another region are said to be that, until the region is corrected", func() {
-		elsewhere := newS3Store(server, c.Namespace, "elsewhere", func(s3 *v1alpha1.S3Store) { s3.Region, s3.Prefix = "eu-central-1", "other" })
+		elsewhere := newS3Store(server, c.Namespace, "elsewhere", func(s3 *v1beta1.S3Store) { s3.Region, s3.Prefix = "eu-central-1", "other" })
 		Eventually(func(g Gomega) {
 			g.Expect(api.Get(ctx, keyOf(elsewhere), elsewhere)).To(Succeed())
-			g.Expect(conditionIn(elsewhere.Status.Conditions, v1alpha1.ConditionReady)).To(And(
+			g.Expect(conditionIn(elsewhere.Status.Conditions, v1beta1.ConditionReady)).To(And(
 				HaveField("Status", metav1.ConditionFalse), HaveField("Message", ContainSubstring("us-east-1"))))
 		}).Should(Succeed())
-		changeStore(elsewhere, func(spec *v1alpha1.EtcdBackupStoreSpec) { spec.S3.Region = "us-east-1" })
+		changeStore(elsewhere, func(spec *v1beta1.EtcdBackupStoreSpec) { spec.S3.Region = "us-east-1" })
 		canBeUsed(elsewhere)
 	})
 
@@ -137,12 +137,12 @@ func faultsOfStores() {
 		host, _, _ := net.SplitHostPort(encrypted.address)
 		keepCertificates(folder, net.ParseIP(host))
 		encrypted.restart("--cert", filepath.Join(folder, "tls.crt"), "--key", filepath.Join(folder, "tls.key"))
-		untrusted := newS3Store(encrypted, c.Namespace, "untrusted", func(s3 *v1alpha1.S3Store) { s3.Endpoint = "https://" + encrypted.address })
-		storeSays(untrusted, v1alpha1.ReasonStoreUntrusted, "")
+		untrusted := newS3Store(encrypted, c.Namespace, "untrusted", func(s3 *v1beta1.S3Store) { s3.Endpoint = "https://" + encrypted.address })
+		storeSays(untrusted, v1beta1.ReasonStoreUntrusted, "")
 		authority, err := os.ReadFile(filepath.Join(folder, "cas", "ca.crt"))
 		Expect(err).NotTo(HaveOccurred())
 		newSecret(c.Namespace, "authority", map[string]string{"ca.crt": string(authority)})
-		changeStore(untrusted, func(spec *v1alpha1.EtcdBackupStoreSpec) { spec.S3.CA = &v1alpha1.CASource{Secret: "authority"} })
+		changeStore(untrusted, func(spec *v1beta1.EtcdBackupStoreSpec) { spec.S3.CA = &v1beta1.CASource{Secret: "authority"} })
 		canBeUsed(untrusted)
 		back(c, "untrusted", "encrypted")
 	})
@@ -152,7 +152,7 @@ func faultsOfStores() {
 		had := namesOf(c)
 		wreck(c)
 		way.limit(leisurely)
-		er := newRestore(c, "interrupted", "good", func(spec *v1alpha1.EtcdRestoreSpec) { spec.SkipSafetyBackup = true })
+		er := newRestore(c, "interrupted", "good", func(spec *v1beta1.EtcdRestoreSpec) { spec.SkipSafetyBackup = true })
 		Expect(api.Create(ctx, er)).To(Succeed())
 		confirmed(er)
 		killed := fillingPods(c)
@@ -167,7 +167,7 @@ func faultsOfStores() {
 		server.start()
 		Eventually(func(g Gomega) {
 			readRestore(g, er)
-			g.Expect(er.Status.Phase).To(Equal(v1alpha1.RestoreComplete))
+			g.Expect(er.Status.Phase).To(Equal(v1beta1.RestoreComplete))
 		}).WithTimeout(10 * time.Minute).Should(Succeed())
 		settles(c)
 		Expect(filled(c)).To(Equal(data))
@@ -186,17 +186,17 @@ func faultsOfStores() {
 
 	It("fault 56: that forbid deletion keep what is locked, and say until when", func() {
 		server.newBucket("locked", true)
-		newS3Store(server, c.Namespace, "locked", func(s3 *v1alpha1.S3Store) {
-			s3.Bucket, s3.Lock = "locked", &v1alpha1.S3Lock{Mode: v1alpha1.LockGovernance, Days: 1}
+		newS3Store(server, c.Namespace, "locked", func(s3 *v1beta1.S3Store) {
+			s3.Bucket, s3.Lock = "locked", &v1beta1.S3Lock{Mode: v1beta1.LockGovernance, Days: 1}
 		})
-		kept := back(c, "locked", "kept", func(spec *v1alpha1.EtcdBackupSpec) { spec.DeletionPolicy = v1alpha1.DeleteBackup })
+		kept := back(c, "locked", "kept", func(spec *v1beta1.EtcdBackupSpec) { spec.DeletionPolicy = v1beta1.DeleteBackup })
 		Expect(kept.Status.LockedUntil.Time).To(BeTemporally("~", time.Now().Add(24*time.Hour), time.Hour))
 		Expect(api.Delete(ctx, kept)).To(Succeed())
 		stays(10*time.Second, func(g Gomega) { readBackup(g, kept) })
-		Expect(kept.Status.Phase).To(Equal(v1alpha1.BackupDeleting))
+		Expect(kept.Status.Phase).To(Equal(v1beta1.BackupDeleting))
 		Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 			readBackup(Default, kept)
-			kept.Spec.DeletionPolicy = v1alpha1.RetainBackup
+			kept.Spec.DeletionPolicy = v1beta1.RetainBackup
 			return api.Update(ctx, kept)
 		})).To(Succeed())
 		Eventually(func() error { return api.Get(ctx, keyOf(kept), kept) }).ShouldNot(Succeed())

@@ -16,7 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // bucket is the one that the server of S3 has.
@@ -115,14 +115,14 @@ func (s *s3Server) newBucket(name string, locks bool) {
 }
 
 // newS3Store creates a store in that server, by the keys in a Secret of the store's name.
-func newS3Store(s *s3Server, namespace, name string, changes ...func(*v1alpha1.S3Store)) *v1alpha1.EtcdBackupStore {
+func newS3Store(s *s3Server, namespace, name string, changes ...func(*v1beta1.S3Store)) *v1beta1.EtcdBackupStore {
 	GinkgoHelper()
 	newSecret(namespace, name, s.keys())
-	store := &v1alpha1.EtcdBackupStore{
+	store := &v1beta1.EtcdBackupStore{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec: v1alpha1.EtcdBackupStoreSpec{S3: &v1alpha1.S3Store{
+		Spec: v1beta1.EtcdBackupStoreSpec{S3: &v1beta1.S3Store{
 			Bucket: bucket, Prefix: "etcd", Endpoint: "http://" + s.address, PathStyle: true,
-			Credentials: &v1alpha1.SecretReference{Secret: name},
+			Credentials: &v1beta1.SecretReference{Secret: name},
 		}},
 	}
 	for _, change := range changes {
@@ -132,7 +132,7 @@ func newS3Store(s *s3Server, namespace, name string, changes ...func(*v1alpha1.S
 	return store
 }
 
-func changeStore(store *v1alpha1.EtcdBackupStore, change func(*v1alpha1.EtcdBackupStoreSpec)) {
+func changeStore(store *v1beta1.EtcdBackupStore, change func(*v1beta1.EtcdBackupStoreSpec)) {
 	GinkgoHelper()
 	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		if err := api.Get(ctx, keyOf(store), store); err != nil {
@@ -144,15 +144,15 @@ func changeStore(store *v1alpha1.EtcdBackupStore, change func(*v1alpha1.EtcdBack
 }
 
 func (s *s3Server) keys() map[string]string {
-	return map[string]string{v1alpha1.KeyAccessKeyID: s.key, v1alpha1.KeySecretAccessKey: s.secret}
+	return map[string]string{v1beta1.KeyAccessKeyID: s.key, v1beta1.KeySecretAccessKey: s.secret}
 }
 
 // storeSays waits until a store says the reason, with a message that contains the words.
-func storeSays(store *v1alpha1.EtcdBackupStore, reason, words string) {
+func storeSays(store *v1beta1.EtcdBackupStore, reason, words string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(api.Get(ctx, keyOf(store), store)).To(Succeed())
-		g.Expect(conditionIn(store.Status.Conditions, v1alpha1.ConditionReady)).To(And(
+		g.Expect(conditionIn(store.Status.Conditions, v1beta1.ConditionReady)).To(And(
 			HaveField("Reason", reason), HaveField("Message", ContainSubstring(words))))
 	}).Should(Succeed())
 }

@@ -6,13 +6,13 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func backupsInS3() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var server *s3Server
-	var store *v1alpha1.EtcdBackupStore
+	var store *v1beta1.EtcdBackupStore
 	var data map[string]string
 
 	BeforeAll(func() {
@@ -72,8 +72,8 @@ func backupsInS3() {
 				g.Expect(b.Spec.Found).To(ContainSubstring("/" + c.Namespace + "/source/"))
 			}
 		}).Should(Succeed())
-		restored := newCluster(other.Namespace, "moved", oneMember, func(spec *v1alpha1.EtcdClusterSpec) {
-			spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Store: "s3", Cluster: c.Namespace + "/source"}}
+		restored := newCluster(other.Namespace, "moved", oneMember, func(spec *v1beta1.EtcdClusterSpec) {
+			spec.Bootstrap = &v1beta1.BootstrapSpec{Restore: &v1beta1.Restore{Store: "s3", Cluster: c.Namespace + "/source"}}
 		})
 		Expect(filled(create(restored))).To(Equal(data))
 	})

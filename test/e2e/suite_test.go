@@ -14,13 +14,13 @@ func TestEndToEnd(t *testing.T) {
 		t.Skip("KUBECONFIG names no cluster: make test-e2e")
 	}
 	RegisterFailHandler(Fail)
-	SetDefaultEventuallyTimeout(2 * time.Minute)
+	SetDefaultEventuallyTimeout(4 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	SetDefaultConsistentlyPollingInterval(200 * time.Millisecond)
 	RunSpecs(t, "etcd-operator, end to end")
 }
 
-// Those labelled long take an hour together: make test-long.
+// Those labelled long take hours together: make test-long. Of what is alike, one spec is not: it shows on each change that the way works.
 //
 // Specs run side by side, each in namespaces of its own with an operator of its own. Serial are those
 // that run alone, after all others: they stop the deployed operator or a node, cordon nodes, change what the whole
@@ -38,39 +38,51 @@ var _ = Describe("etcd-operator", func() {
 	Describe("faults of the operator", Label("faults"), faultsOfTheOperator)
 	Describe("faults of pods", Ordered, ContinueOnFailure, faultsOfPods)
 	Describe("backups", Label("backups"), Ordered, ContinueOnFailure, backups)
-	Describe("a kube-apiserver on top", Label("backups"), Serial, underKubernetes)
+	Describe("a kube-apiserver on top", Label("backups", "long"), Serial, underKubernetes)
 	Describe("scheduled backups", Label("backups"), Ordered, ContinueOnFailure, scheduledBackups)
+	Describe("continuous logs", Label("backups"), Ordered, ContinueOnFailure, continuousLogs)
+	Describe("restores to any second", Label("backups"), Ordered, ContinueOnFailure, restoresToASecond)
 	Describe("restores in place", Label("backups"), Ordered, ContinueOnFailure, restoresInPlace)
-	Describe("backups of other programs", Label("backups"), Ordered, ContinueOnFailure, fromElsewhere)
+	Describe("backups of other programs", Label("backups", "long"), Ordered, ContinueOnFailure, fromElsewhere)
 	Describe("kubectl etcd", Label("backups"), Ordered, ContinueOnFailure, plugin)
 	Describe("backups by whose name a loss is accepted", Label("backups"), Ordered, ContinueOnFailure, acceptedBackups)
-	Describe("single points", Label("backups"), Ordered, ContinueOnFailure, singlePoints)
+	Describe("single points", Label("backups", "long"), Ordered, ContinueOnFailure, singlePoints)
 	Describe("drills", Label("backups"), Ordered, ContinueOnFailure, drills)
 	Describe("users", Ordered, ContinueOnFailure, users)
-	Describe("what is taken away from an operator", Label("faults"), narrowed)
+	Describe("recipes", Label("recipes"), Ordered, ContinueOnFailure, recipes)
+	Describe("recipes for Kubernetes", Label("recipes"), Ordered, ContinueOnFailure, recipesForKubernetes)
+	Describe("recipes of programs", Label("recipes", "long"), recipesOfPrograms)
+	Describe("what is taken away from an operator", Label("faults", "long"), narrowed)
+	Describe("TLS", Label("faults", "long"), turnsOfTLS)
 	Describe("a change", Ordered, ContinueOnFailure, change)
 	Describe("a cluster", Ordered, ContinueOnFailure, aCluster)
 	Describe("faults of the membership", Ordered, ContinueOnFailure, faultsOfMembership)
 	Describe("quorum loss", quorumLoss)
-	Describe("emptied data directories", emptied)
+	Describe("emptied data directories", Label("long"), emptied)
 	Describe("other ways between versions", otherWays)
 	Describe("members without volumes", ephemeral)
 	Describe("deletion", deletion)
 	Describe("imports", imports)
 	Describe("adoption", adoptions)
+	Describe("copies", copies)
+	Describe("adoption of other layouts", otherLayouts)
+	Describe("exchange of members", exchanges)
 	Describe("clients outside of the Kubernetes cluster", Ordered, fromOutside)
+	Describe("both families of addresses", Label("faults", "dualstack"), Ordered, bothFamilies)
+	Describe("templates of pods", Ordered, podTemplates)
 	Describe("samples", samples)
-	Describe("leaders", Label("faults"), leadersThatRefuse)
-	Describe("an operator that is older", Label("faults"), olderOperator)
-	Describe("volumes that hold nothing", unusedVolumes)
-	Describe("objects that were put back", putBack)
-	Describe("data of another namespace", movedData)
+	Describe("versions of the API", versionsOfTheAPI)
+	Describe("leaders", Label("faults", "long"), leadersThatRefuse)
+	Describe("an operator that is older", Label("faults", "long"), olderOperator)
+	Describe("volumes that hold nothing", Label("long"), unusedVolumes)
+	Describe("objects that were put back", Label("long"), putBack)
+	Describe("data of another namespace", Label("long"), movedData)
 	Describe("names and sizes", namesAndSizes)
 	Describe("what belongs to others", whatBelongsToOthers)
-	Describe("what is changed back", Label("faults"), whatIsChangedBack)
+	Describe("what is changed back", Label("faults", "long"), whatIsChangedBack)
 	Describe("secrets", secrecy)
 	Describe("users that somebody changes", Label("faults", "long"), driftOfUsers)
-	Describe("what pages tell people to type", Label("docs"), Ordered, ContinueOnFailure, documented)
+	Describe("what pages tell people to type", Label("docs", "long"), Ordered, ContinueOnFailure, documented)
 	Describe("failed upgrades", Label("long"), Ordered, ContinueOnFailure, failedUpgrades)
 	Describe("compute resources", Label("long"), Ordered, ContinueOnFailure, computeResources)
 	Describe("compute resources by use", Label("long"), scaling)
@@ -91,7 +103,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("takeover", Label("deployed", "faults"), Serial, Ordered, ContinueOnFailure, takeover)
 	Describe("network policies", Label("network"), Serial, Ordered, ContinueOnFailure, networkPolicies)
 	Describe("two installations", Label("deployed", "faults", "long"), Serial, Ordered, ContinueOnFailure, twoInstallations)
-	Describe("members without a node", Serial, Ordered, ContinueOnFailure, withoutNode)
+	Describe("members without a node", Label("long"), Serial, Ordered, ContinueOnFailure, withoutNode)
 	Describe("quarantine", Label("long"), Serial, quarantine)
 	Describe("under load", Label("load", "long"), Serial, Ordered, ContinueOnFailure, underLoad)
 	Describe("users under load", Label("load", "long"), Serial, usersUnderLoad)
@@ -104,6 +116,8 @@ var _ = Describe("etcd-operator", func() {
 	Describe("other writers", Label("faults", "long"), Serial, otherWriters)
 	Describe("OLM", Label("olm"), Serial, Ordered, ContinueOnFailure, throughOLM)
 	Describe("install modes of OLM", Label("olm"), Serial, Ordered, ContinueOnFailure, installModes)
+	Describe("OLM after the manifest", Label("olm", "long"), Serial, Ordered, handedOver(byManifest))
+	Describe("OLM after Helm", Label("olm", "long"), Serial, Ordered, handedOver(byHelm))
 	Describe("updates by OLM", Label("olm", "long"), Serial, Ordered, ContinueOnFailure, updates)
 	Describe("OLM v1", Label("olmv1"), Serial, throughOLMv1)
 	Describe("Helm", Label("helm"), Serial, Ordered, ContinueOnFailure, throughHelm)
@@ -112,10 +126,19 @@ var _ = Describe("etcd-operator", func() {
 	Describe("a store that is away", Label("stores", "faults"), Serial, storeAway)
 	Describe("stores", Label("stores", "faults"), Serial, Ordered, ContinueOnFailure, faultsOfStores)
 	Describe("backups", Label("stores"), Serial, backupsInClouds)
+	Describe("backups by VolumeSnapshot", Label("snapshots", "long"), Serial, Ordered, ContinueOnFailure, bySnapshots)
 	Describe("monitoring", Label("monitoring"), Serial, Ordered, ContinueOnFailure, monitoring)
 	Describe("nodes", Label("faults", "long", "nodes"), Serial, Ordered, ContinueOnFailure, onNodes)
 	Describe("faults of the cluster", Label("disrupts-cluster", "long"), Serial, faultsOfTheCluster)
 })
+
+// longAfter labels all specs of a table as long but the first, up to its index.
+func longAfter(first, index int) Labels {
+	if index > first {
+		return Label("long")
+	}
+	return nil
+}
 
 // One process prepares the cluster for all, and clears it when the others have ended.
 var (

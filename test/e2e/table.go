@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // table is what kubectl get prints.
@@ -32,7 +32,7 @@ func (t table) column(name string) any {
 func asTable(resource string, object client.Object) table {
 	GinkgoHelper()
 	chosen := rest.CopyConfig(config)
-	chosen.GroupVersion = &v1alpha1.GroupVersion
+	chosen.GroupVersion = &v1beta1.GroupVersion
 	chosen.APIPath = "/apis"
 	chosen.NegotiatedSerializer = plainCodec()
 	asker, err := rest.RESTClientFor(chosen)

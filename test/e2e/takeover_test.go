@@ -8,14 +8,14 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
 // takeover ends the leader of the two replicas that are deployed, as planned and not. How
 // long it may take is a matter of the benchmarks.
 func takeover() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 
 	BeforeAll(func() {
 		Expect(api.Get(ctx, deployment, &appsv1.Deployment{})).To(Succeed(), "make images deploy")

@@ -7,7 +7,7 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/netfault"
 )
 
@@ -17,7 +17,7 @@ const aWhile = 8 * time.Second
 
 // undisturbed is a cluster in which nobody may be replaced, whatever happens.
 type undisturbed struct {
-	c             *v1alpha1.EtcdCluster
+	c             *v1beta1.EtcdCluster
 	o             *operator
 	known, before map[string]string
 	gap           time.Duration // in which nobody could write, during the last fault
@@ -67,7 +67,7 @@ func (u *undisturbed) stays(via ...*netfault.Network) {
 	}
 	well := func(g Gomega) {
 		g.Expect(uids(u.c)).To(Equal(u.before))
-		g.Expect(conditionOf(read(g, u.c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
+		g.Expect(conditionOf(read(g, u.c), v1beta1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
 		g.Expect(membersOf(g, u.c, names...)).To(Equal(u.known))
 	}
 	Eventually(well).Should(Succeed(), "an election to end")

@@ -11,11 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // startStranger is a Pod whose etcd joins the cluster as soon as it is listed.
-func startStranger(c *v1alpha1.EtcdCluster) corev1.Pod {
+func startStranger(c *v1beta1.EtcdCluster) corev1.Pod {
 	GinkgoHelper()
 	peers := []string{"stranger=http://$(IP):2380"}
 	for name := range members(c) {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // strangers are members that the operator did not make.
@@ -18,7 +18,7 @@ func strangers() {
 		namespace := newNamespace()
 		startOperator(namespace)
 		// A stranger has no certificate of our authority, so this is a cluster without.
-		c := create(newCluster(namespace, "open", func(spec *v1alpha1.EtcdClusterSpec) { spec.TLS.Mode = v1alpha1.TLSDisabled }))
+		c := create(newCluster(namespace, "open", func(spec *v1beta1.EtcdClusterSpec) { spec.TLS.Mode = v1beta1.TLSDisabled }))
 		put(c, "key", "value")
 		known := members(c)
 		stranger := startStranger(c)
@@ -30,22 +30,22 @@ func strangers() {
 		}).Should(Succeed())
 
 		before := uids(c)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) {
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) {
 			spec.Size = ptr.To[int32](5)
 			spec.Etcd.SnapshotCount = 5000
 		})).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, fmt.Sprintf("etcdctl member remove %x", id))
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, fmt.Sprintf("etcdctl member remove %x", id))
 		stays(aWhile, func(g Gomega) {
 			g.Expect(members(c)).To(And(HaveLen(4), HaveKey("stranger")))
 			g.Expect(uids(c)).To(Equal(before))
-			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
 			g.Expect(read(g, c).Status.UnknownMembers).To(HaveExactElements(And(
-				HaveField("ID", fmt.Sprintf("%x", id)), HaveField("Name", "stranger"), HaveField("Role", v1alpha1.RoleVoter))))
+				HaveField("ID", fmt.Sprintf("%x", id)), HaveField("Name", "stranger"), HaveField("Role", v1beta1.RoleVoter))))
 		})
 		put(c, "key", "beside a stranger")
 
 		removeByHand(c, id)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 		settles(c)
 		Expect(now(c).Status.UnknownMembers).To(BeEmpty())
 		Expect(members(c)).To(Equal(known))
@@ -60,7 +60,7 @@ func strangers() {
 		known, before := members(c), uids(c)
 		quota := allow(namespace, corev1.ResourcePods, "3")
 		setSize(c, 5)
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "exceeded quota")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonStepRejected, "exceeded quota")
 		Expect(members(c)).To(And(HaveLen(4), HaveKey("?")))
 		setSize(c, 3)
 		settles(c)

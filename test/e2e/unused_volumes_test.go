@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // unusedVolumes are those of clusters that never began.
@@ -24,9 +24,9 @@ func unusedVolumes() {
 		startOperator(namespace)
 	})
 
-	retained := func(spec *v1alpha1.EtcdClusterSpec) { spec.DeletionPolicy = v1alpha1.Retain }
-	noClass := func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.StorageClassName = ptr.To("no-such-class") }
-	waits := func(c *v1alpha1.EtcdCluster) {
+	retained := func(spec *v1beta1.EtcdClusterSpec) { spec.DeletionPolicy = v1beta1.Retain }
+	noClass := func(spec *v1beta1.EtcdClusterSpec) { spec.Storage.StorageClassName = ptr.To("no-such-class") }
+	waits := func(c *v1beta1.EtcdCluster) {
 		GinkgoHelper()
 		Expect(api.Create(ctx, c)).To(Succeed())
 		Eventually(func(g Gomega) { g.Expect(podsOf(g, namespace, ours(c))).To(HaveLen(3)) }).Should(Succeed())
@@ -35,7 +35,7 @@ func unusedVolumes() {
 	It("fault 44: a storage class that there is not is corrected in place", func() {
 		c := newCluster(namespace, "classless", noClass)
 		waits(c)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Storage.StorageClassName = ptr.To("standard") })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Storage.StorageClassName = ptr.To("standard") })).To(Succeed())
 		settles(c)
 		Expect(members(c)).To(HaveLen(3))
 		discard(c)
@@ -62,12 +62,12 @@ func unusedVolumes() {
 		for _, name := range []string{"helmed-0", "helmed-1", "helmed-2"} {
 			relabel(name, "app.kubernetes.io/managed-by", `"Helm"`)
 		}
-		relabel("helmed-1", v1alpha1.LabelCluster, "null")
+		relabel("helmed-1", v1beta1.LabelCluster, "null")
 		again := newCluster(namespace, "helmed", retained)
 		Expect(api.Create(ctx, again)).To(Succeed())
-		says(again, v1alpha1.ConditionDegraded, v1alpha1.ReasonActionRequired, "PersistentVolumeClaim helmed-1 is in the way")
+		says(again, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, "PersistentVolumeClaim helmed-1 is in the way")
 		Expect(pods(again)).To(BeEmpty())
-		relabel("helmed-1", v1alpha1.LabelCluster, `"helmed"`)
+		relabel("helmed-1", v1beta1.LabelCluster, `"helmed"`)
 		settles(again)
 		Expect(value(again, "key")).To(Equal("survives"))
 		Expect(now(again).Status.ClusterID).To(Equal(id))
@@ -80,11 +80,11 @@ func unusedVolumes() {
 		quota := allow(namespace, corev1.ResourcePersistentVolumeClaims, strconv.Itoa(len(others.Items)+2))
 		c := newCluster(namespace, "two", retained)
 		Expect(api.Create(ctx, c)).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "exceeded quota")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonStepRejected, "exceeded quota")
 		remove(c)
 		c = newCluster(namespace, "two", retained)
 		Expect(api.Create(ctx, c)).To(Succeed())
-		says(c, v1alpha1.ConditionDegraded, v1alpha1.ReasonStepRejected, "exceeded quota")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonStepRejected, "exceeded quota")
 		resize(c, 1)
 		settles(c)
 		Expect(members(c)).To(HaveKey("two-0"))

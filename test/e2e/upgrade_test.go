@@ -8,12 +8,12 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // upgrades are the ways between versions, gone by one cluster with its data.
 func upgrades() {
-	var c *v1alpha1.EtcdCluster
+	var c *v1beta1.EtcdCluster
 	var id string
 	var known, data map[string]string
 
@@ -34,12 +34,12 @@ func upgrades() {
 
 	It("fault 50: a jump of two minor versions with an image of one's own is refused, and so is what is no version", func() {
 		before := uids(c)
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Version, spec.Image = "3.7.3", image+"3.7.3" })).
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Version, spec.Image = "3.7.3", image+"3.7.3" })).
 			To(MatchError(ContainSubstring("version may go up by one minor at a time, because an image holds one version only: members run 3.5.35")))
 		for _, garbage := range []string{"latest", "v3.6.16", "3.8.0", "3.6.16-rc.0", "3", "3.6.x"} {
 			Expect(edit(c, ofVersion(garbage))).To(MatchError(ContainSubstring("version must be an etcd version")), garbage)
 		}
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Version, spec.Image = "3.6", image+"3.6.16" })).
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Version, spec.Image = "3.6", image+"3.6.16" })).
 			To(MatchError(ContainSubstring("version must be a full version")))
 		Expect(uids(c)).To(Equal(before))
 	})
@@ -119,13 +119,9 @@ func otherWays() {
 	})
 
 	for _, size := range []int32{1, 3} {
-		labels := Label()
-		if size > 1 {
-			labels = Label("long")
-		}
-		It(fmt.Sprintf("goes on to 3.7.3 after it has rested on 3.6.16, and back, with %d of 3.5.35", size), labels, func() {
+		It(fmt.Sprintf("goes on to 3.7.3 after it has rested on 3.6.16, and back, with %d of 3.5.35", size), Label("long"), func() {
 			rested := create(newCluster(namespace, fmt.Sprintf("rested-%d", size), ofVersion("3.5.35"),
-				func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To(size) }))
+				func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To(size) }))
 			data := fill(rested)
 			Expect(edit(rested, ofVersion("3.6.16"))).To(Succeed())
 			settles(rested)
@@ -152,13 +148,13 @@ func otherWays() {
 
 	for _, way := range []struct {
 		what string
-		join func(*v1alpha1.EtcdCluster)
+		join func(*v1beta1.EtcdCluster)
 	}{
-		{"a volume is lost", func(sinking *v1alpha1.EtcdCluster) {
+		{"a volume is lost", func(sinking *v1beta1.EtcdCluster) {
 			Eventually(downgrading).WithArguments(sinking).Should(ContainElement(true))
 			loseVolume(sinking, sinking.Name+"-1")
 		}},
-		{"more members are wanted", func(sinking *v1alpha1.EtcdCluster) {
+		{"more members are wanted", func(sinking *v1beta1.EtcdCluster) {
 			Eventually(runningNow).WithArguments(sinking).WithPolling(10 * time.Millisecond).Should(ContainElement("3.6.16"))
 			setSize(sinking, 5)
 		}},

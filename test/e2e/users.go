@@ -16,16 +16,16 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // newRole makes an EtcdRole that may read and write the keys with a prefix.
-func newRole(c *v1alpha1.EtcdCluster, name, prefix string) *v1alpha1.EtcdRole {
+func newRole(c *v1beta1.EtcdCluster, name, prefix string) *v1beta1.EtcdRole {
 	GinkgoHelper()
-	r := &v1alpha1.EtcdRole{
+	r := &v1beta1.EtcdRole{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
-		Spec: v1alpha1.EtcdRoleSpec{Cluster: c.Name, Permissions: []v1alpha1.EtcdPermission{
-			{Access: v1alpha1.ReadWriteAccess, Prefix: ptr.To(prefix)},
+		Spec: v1beta1.EtcdRoleSpec{Cluster: c.Name, Permissions: []v1beta1.EtcdPermission{
+			{Access: v1beta1.ReadWriteAccess, Prefix: ptr.To(prefix)},
 		}},
 	}
 	Expect(api.Create(ctx, r)).To(Succeed())
@@ -33,11 +33,11 @@ func newRole(c *v1alpha1.EtcdCluster, name, prefix string) *v1alpha1.EtcdRole {
 }
 
 // newUser makes an EtcdUser with these roles.
-func newUser(c *v1alpha1.EtcdCluster, name string, how v1alpha1.EtcdAuthentication, roles ...string) *v1alpha1.EtcdUser {
+func newUser(c *v1beta1.EtcdCluster, name string, how v1beta1.EtcdAuthentication, roles ...string) *v1beta1.EtcdUser {
 	GinkgoHelper()
-	u := &v1alpha1.EtcdUser{
+	u := &v1beta1.EtcdUser{
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: name},
-		Spec:       v1alpha1.EtcdUserSpec{Cluster: c.Name, Roles: roles, Authentication: how},
+		Spec:       v1beta1.EtcdUserSpec{Cluster: c.Name, Roles: roles, Authentication: how},
 	}
 	Expect(api.Create(ctx, u)).To(Succeed())
 	return u
@@ -47,12 +47,12 @@ func newUser(c *v1alpha1.EtcdCluster, name string, how v1alpha1.EtcdAuthenticati
 // time, the spec fails, and the namespace can go even so.
 func usersGo(namespace string) {
 	defer letUsersGo(namespace)
-	for _, kind := range []client.Object{&v1alpha1.EtcdUser{}, &v1alpha1.EtcdRole{}} {
+	for _, kind := range []client.Object{&v1beta1.EtcdUser{}, &v1beta1.EtcdRole{}} {
 		Expect(api.DeleteAllOf(ctx, kind, client.InNamespace(namespace))).To(Succeed())
 	}
 	Eventually(func(g Gomega) {
-		var users v1alpha1.EtcdUserList
-		var roles v1alpha1.EtcdRoleList
+		var users v1beta1.EtcdUserList
+		var roles v1beta1.EtcdRoleList
 		g.Expect(api.List(ctx, &users, client.InNamespace(namespace))).To(Succeed())
 		g.Expect(api.List(ctx, &roles, client.InNamespace(namespace))).To(Succeed())
 		g.Expect(users.Items).To(BeEmpty())
@@ -62,8 +62,8 @@ func usersGo(namespace string) {
 
 // letUsersGo takes the finalizer off all users and roles of a namespace that are left.
 func letUsersGo(namespace string) {
-	var users v1alpha1.EtcdUserList
-	var roles v1alpha1.EtcdRoleList
+	var users v1beta1.EtcdUserList
+	var roles v1beta1.EtcdRoleList
 	Expect(api.List(ctx, &users, client.InNamespace(namespace))).To(Succeed())
 	Expect(api.List(ctx, &roles, client.InNamespace(namespace))).To(Succeed())
 	var left []client.Object
@@ -80,19 +80,19 @@ func letUsersGo(namespace string) {
 }
 
 // isInPlace waits until etcd has the user and the Secret is there.
-func isInPlace(u *v1alpha1.EtcdUser) {
+func isInPlace(u *v1beta1.EtcdUser) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(api.Get(ctx, keyOf(u), u)).To(Succeed())
-		g.Expect(meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady)).To(HaveField("Reason", v1alpha1.ReasonSynced))
+		g.Expect(meta.FindStatusCondition(u.Status.Conditions, v1beta1.ConditionReady)).To(HaveField("Reason", v1beta1.ReasonSynced))
 	}).Should(Succeed())
 }
 
 // reasonOf is why an EtcdUser is ready, or is not.
-func reasonOf(u *v1alpha1.EtcdUser) func(g Gomega) string {
+func reasonOf(u *v1beta1.EtcdUser) func(g Gomega) string {
 	return func(g Gomega) string {
 		g.Expect(api.Get(ctx, keyOf(u), u)).To(Succeed())
-		if c := meta.FindStatusCondition(u.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+		if c := meta.FindStatusCondition(u.Status.Conditions, v1beta1.ConditionReady); c != nil {
 			return c.Reason
 		}
 		return ""
@@ -100,17 +100,17 @@ func reasonOf(u *v1alpha1.EtcdUser) func(g Gomega) string {
 }
 
 // authIs waits until etcd lets only its users in, or everybody.
-func authIs(c *v1alpha1.EtcdCluster, status metav1.ConditionStatus) {
+func authIs(c *v1beta1.EtcdCluster, status metav1.ConditionStatus) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
-		g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAuthEnabled)).To(HaveField("Status", status))
+		g.Expect(conditionOf(read(g, c), v1beta1.ConditionAuthEnabled)).To(HaveField("Status", status))
 	}).Should(Succeed())
 }
 
 // switchAuth turns authentication on or off, and waits for that.
-func switchAuth(c *v1alpha1.EtcdCluster, enabled bool) {
+func switchAuth(c *v1beta1.EtcdCluster, enabled bool) {
 	GinkgoHelper()
-	Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Auth.Enabled = enabled })).To(Succeed())
+	Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Auth.Enabled = enabled })).To(Succeed())
 	status := metav1.ConditionFalse
 	if enabled {
 		status = metav1.ConditionTrue
@@ -119,7 +119,7 @@ func switchAuth(c *v1alpha1.EtcdCluster, enabled bool) {
 }
 
 // secretNamed is a Secret of the cluster's namespace.
-func secretNamed(c *v1alpha1.EtcdCluster, name string) *corev1.Secret {
+func secretNamed(c *v1beta1.EtcdCluster, name string) *corev1.Secret {
 	GinkgoHelper()
 	var secret corev1.Secret
 	Eventually(func() error { return api.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &secret) }).Should(Succeed())
@@ -128,13 +128,13 @@ func secretNamed(c *v1alpha1.EtcdCluster, name string) *corev1.Secret {
 
 // as is a client with what is in a Secret: its certificate, and its password if it has one. One with a password must be made after
 // authentication was enabled, or it is nobody.
-func as(c *v1alpha1.EtcdCluster, name string) *clientv3.Client {
+func as(c *v1beta1.EtcdCluster, name string) *clientv3.Client {
 	GinkgoHelper()
 	return holding(c, secretNamed(c, name), pods(c)...)
 }
 
 // holding is a client of these members with what was in a Secret once.
-func holding(c *v1alpha1.EtcdCluster, secret *corev1.Secret, of ...corev1.Pod) *clientv3.Client {
+func holding(c *v1beta1.EtcdCluster, secret *corev1.Secret, of ...corev1.Pod) *clientv3.Client {
 	GinkgoHelper()
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
 	Expect(err).NotTo(HaveOccurred())
@@ -170,7 +170,7 @@ func puts(etcd *clientv3.Client, key string) func() error {
 }
 
 // mayWriteOnly asks etcd, with what a user has, to write below a prefix and elsewhere.
-func mayWriteOnly(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser, prefix string) {
+func mayWriteOnly(c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser, prefix string) {
 	GinkgoHelper()
 	application := as(c, u.Status.Binding.Name)
 	Expect(puts(application, prefix+"key")()).To(Succeed())

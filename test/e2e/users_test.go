@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // drift is how long a change with etcdctl may last: half as long again as the pause between two looks, and some.
@@ -19,8 +19,8 @@ const drift = 9 * time.Minute
 
 // users are those of a cluster on which authentication is turned on, and off again.
 func users() {
-	var c *v1alpha1.EtcdCluster
-	var orders *v1alpha1.EtcdUser
+	var c *v1beta1.EtcdCluster
+	var orders *v1beta1.EtcdUser
 
 	BeforeAll(func() {
 		namespace := newNamespace()
@@ -29,7 +29,7 @@ func users() {
 		c = create(newCluster(namespace, "private"))
 		newVolumeStore(namespace, "offsite")
 		newRole(c, "orders", "/orders/")
-		orders = newUser(c, "orders", v1alpha1.CertificateAuthentication, "orders")
+		orders = newUser(c, "orders", v1beta1.CertificateAuthentication, "orders")
 		isInPlace(orders)
 	})
 
@@ -56,13 +56,13 @@ func users() {
 		everybody := as(c, c.ClientSecret())
 		Expect(puts(everybody, "/orders/b")()).To(refuses())
 		newRole(c, "everybody", "/public/")
-		isInPlace(newUser(c, "client", v1alpha1.CertificateAuthentication, "everybody"))
+		isInPlace(newUser(c, "client", v1beta1.CertificateAuthentication, "everybody"))
 		Expect(puts(everybody, "/public/b")()).To(Succeed())
 		Expect(puts(everybody, "/orders/b")()).To(refuses())
 	})
 
 	It("prove by a password who they are, and fault 71: a Secret that is deleted is made again", func() {
-		u := newUser(c, "worker", v1alpha1.PasswordAuthentication, "orders")
+		u := newUser(c, "worker", v1beta1.PasswordAuthentication, "orders")
 		isInPlace(u)
 		Expect(puts(as(c, u.Status.Binding.Name), "/orders/c")()).To(Succeed())
 		first := secretNamed(c, u.Status.Binding.Name)
@@ -78,10 +78,10 @@ func users() {
 	})
 
 	It("do not keep the operator from its work: it scales and backs up", func() {
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](5) })).To(Succeed())
 		settles(c)
 		Expect(now(c).Status.Members).To(HaveLen(5))
-		Expect(edit(c, func(spec *v1alpha1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
 		settles(c)
 		back(c, "offsite", "with-users")
 		Expect(puts(as(c, orders.Status.Binding.Name), "/orders/d")()).To(Succeed())
@@ -95,27 +95,27 @@ func users() {
 		Expect(err).NotTo(HaveOccurred())
 		_, err = root.UserAddWithOptions(ctx, "bare", "", &clientv3.UserAddOptions{NoPassword: true})
 		Expect(err).NotTo(HaveOccurred())
-		taken := newUser(c, "taken", v1alpha1.CertificateAuthentication, "orders")
-		bare := newUser(c, "bare", v1alpha1.PasswordAuthentication, "orders")
-		for _, u := range []*v1alpha1.EtcdUser{taken, bare} {
+		taken := newUser(c, "taken", v1beta1.CertificateAuthentication, "orders")
+		bare := newUser(c, "bare", v1beta1.PasswordAuthentication, "orders")
+		for _, u := range []*v1beta1.EtcdUser{taken, bare} {
 			isInPlace(u)
 			Expect(puts(as(c, u.Status.Binding.Name), "/orders/already")()).To(Succeed())
 		}
 		_, err = root.Authenticate(ctx, "taken", known)
 		Expect(err).To(HaveOccurred(), "by the password of before")
-		for _, u := range []*v1alpha1.EtcdUser{taken, bare} {
+		for _, u := range []*v1beta1.EtcdUser{taken, bare} {
 			Expect(api.Delete(ctx, u)).To(Succeed())
 			Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(u), u)) }).Should(BeTrue())
 		}
 	})
 
 	It("fault 70: two objects for one user", func() {
-		twice := &v1alpha1.EtcdUser{
+		twice := &v1beta1.EtcdUser{
 			ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "twice"},
-			Spec:       v1alpha1.EtcdUserSpec{Cluster: c.Name, UserName: "orders", Roles: []string{"everybody"}},
+			Spec:       v1beta1.EtcdUserSpec{Cluster: c.Name, UserName: "orders", Roles: []string{"everybody"}},
 		}
 		Expect(api.Create(ctx, twice)).To(Succeed())
-		Eventually(reasonOf(twice)).Should(Equal(v1alpha1.ReasonNameTaken))
+		Eventually(reasonOf(twice)).Should(Equal(v1beta1.ReasonNameTaken))
 		Expect(puts(as(c, orders.Status.Binding.Name), "/orders/e")()).To(Succeed())
 		Expect(api.Delete(ctx, twice)).To(Succeed())
 	})
@@ -142,7 +142,7 @@ func users() {
 		Expect(func() error { _, err := root.AuthEnable(ctx); return err }()).To(Succeed())
 		Eventually(func(g Gomega) {
 			touch(g, now(c)) // any change of the object has it looked at, which otherwise takes minutes
-			g.Expect(conditionOf(read(g, c), v1alpha1.ConditionAuthEnabled)).To(HaveField("Reason", v1alpha1.ReasonAuthEnabledByHand))
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAuthEnabled)).To(HaveField("Reason", v1beta1.ReasonAuthEnabledByHand))
 		}).WithPolling(2 * time.Second).Should(Succeed())
 		loseAFollower(c)
 		settles(c)
@@ -152,7 +152,7 @@ func users() {
 }
 
 // loseAFollower deletes the Pod of one member that does not lead.
-func loseAFollower(c *v1alpha1.EtcdCluster) {
+func loseAFollower(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
 	victim, _ := aFollower(c)
 	comesBack(c, deletePod(c, victim.Name))
@@ -166,7 +166,7 @@ func driftOfUsers() {
 		DeferCleanup(usersGo, namespace)
 		c := create(newCluster(namespace, "drifting", oneMember))
 		newRole(c, "app", "/app/")
-		u := newUser(c, "app", v1alpha1.CertificateAuthentication, "app")
+		u := newUser(c, "app", v1beta1.CertificateAuthentication, "app")
 		isInPlace(u)
 		switchAuth(c, true)
 		root := as(c, c.RootSecret())
@@ -199,7 +199,7 @@ func usersUnderLoad() {
 		DeferCleanup(usersGo, namespace)
 		c := create(newCluster(namespace, "switched"))
 		newRole(c, "everything", "")
-		isInPlace(newUser(c, "client", v1alpha1.CertificateAuthentication, "everything"))
+		isInPlace(newUser(c, "client", v1beta1.CertificateAuthentication, "everything"))
 		watch := watchElections(c)
 		result, beats := busy(c, func() {
 			switchAuth(c, true)

@@ -8,13 +8,13 @@ import (
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 const image = "gcr.io/etcd-development/etcd:v"
 
 // statusOf asks every member for its own status, by name.
-func statusOf(g Gomega, c *v1alpha1.EtcdCluster) map[string]*clientv3.StatusResponse {
+func statusOf(g Gomega, c *v1beta1.EtcdCluster) map[string]*clientv3.StatusResponse {
 	all := map[string]*clientv3.StatusResponse{}
 	for _, p := range podsOf(g, c.Namespace, ours(c)) {
 		one := dialNow(g, c, p.Name)
@@ -38,7 +38,7 @@ func of[T any](statuses map[string]*clientv3.StatusResponse, what func(*clientv3
 }
 
 // running are the versions that members say they run.
-func running(c *v1alpha1.EtcdCluster) map[string]string {
+func running(c *v1beta1.EtcdCluster) map[string]string {
 	GinkgoHelper()
 	return surely(func(g Gomega) map[string]string {
 		return of(statusOf(g, c), func(s *clientv3.StatusResponse) string { return s.Version })
@@ -46,7 +46,7 @@ func running(c *v1alpha1.EtcdCluster) map[string]string {
 }
 
 // runningNow are the versions that members run by the cluster's status.
-func runningNow(g Gomega, c *v1alpha1.EtcdCluster) []string {
+func runningNow(g Gomega, c *v1beta1.EtcdCluster) []string {
 	var versions []string
 	for _, m := range read(g, c).Status.Members {
 		versions = append(versions, m.Version)
@@ -55,11 +55,11 @@ func runningNow(g Gomega, c *v1alpha1.EtcdCluster) []string {
 }
 
 // stored are the versions of the members' data.
-func stored(g Gomega, c *v1alpha1.EtcdCluster) map[string]string {
+func stored(g Gomega, c *v1beta1.EtcdCluster) map[string]string {
 	return of(statusOf(g, c), func(s *clientv3.StatusResponse) string { return s.StorageVersion })
 }
 
 // downgrading says of each member whether etcd still lets it go down.
-func downgrading(g Gomega, c *v1alpha1.EtcdCluster) map[string]bool {
+func downgrading(g Gomega, c *v1beta1.EtcdCluster) map[string]bool {
 	return of(statusOf(g, c), func(s *clientv3.StatusResponse) bool { return s.DowngradeInfo.GetEnabled() })
 }

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/test/e2e/internal/witness"
 )
 
@@ -62,10 +62,10 @@ func (v visitor) connect(host string, port int) error {
 }
 
 // may says on which ports each member lets the visitor in, and on which it does not.
-func (v visitor) may(c *v1alpha1.EtcdCluster, ports ...int) {
+func (v visitor) may(c *v1beta1.EtcdCluster, ports ...int) {
 	GinkgoHelper()
 	for _, p := range pods(c) {
-		for _, port := range []int{v1alpha1.ClientPort, v1alpha1.PeerPort, v1alpha1.MetricsPort} {
+		for _, port := range []int{v1beta1.ClientPort, v1beta1.PeerPort, v1beta1.MetricsPort} {
 			what := fmt.Sprintf("%s/%s at port %d of %s", v.namespace, v.name, port, p.Name)
 			if slices.Contains(ports, port) {
 				Eventually(v.connect).WithArguments(p.Status.PodIP, port).Should(Succeed(), what)

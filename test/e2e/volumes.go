@@ -14,16 +14,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // claims are the cluster's volumes, by name.
-func claims(c *v1alpha1.EtcdCluster) []corev1.PersistentVolumeClaim {
+func claims(c *v1beta1.EtcdCluster) []corev1.PersistentVolumeClaim {
 	GinkgoHelper()
 	return claimsOf(Default, c)
 }
 
-func claimsOf(g Gomega, c *v1alpha1.EtcdCluster) []corev1.PersistentVolumeClaim {
+func claimsOf(g Gomega, c *v1beta1.EtcdCluster) []corev1.PersistentVolumeClaim {
 	var list corev1.PersistentVolumeClaimList
 	g.Expect(api.List(ctx, &list, client.InNamespace(c.Namespace), ours(c))).To(Succeed())
 	slices.SortFunc(list.Items, func(a, b corev1.PersistentVolumeClaim) int { return cmp.Compare(a.Name, b.Name) })
@@ -31,11 +31,11 @@ func claimsOf(g Gomega, c *v1alpha1.EtcdCluster) []corev1.PersistentVolumeClaim 
 }
 
 // putAside are the volumes that were put aside, by name, with their UIDs.
-func putAside(c *v1alpha1.EtcdCluster) map[string]string {
+func putAside(c *v1beta1.EtcdCluster) map[string]string {
 	GinkgoHelper()
 	aside := map[string]string{}
 	for _, claim := range claims(c) {
-		if claim.Labels[v1alpha1.LabelQuarantined] != "" {
+		if claim.Labels[v1beta1.LabelQuarantined] != "" {
 			aside[claim.Name] = string(claim.UID)
 		}
 	}
@@ -43,11 +43,11 @@ func putAside(c *v1alpha1.EtcdCluster) map[string]string {
 }
 
 // quarantined are the names of the volumes that were set aside.
-func quarantined(g Gomega, c *v1alpha1.EtcdCluster) []string {
+func quarantined(g Gomega, c *v1beta1.EtcdCluster) []string {
 	var names []string
 	for _, claim := range claimsOf(g, c) {
-		if claim.Labels[v1alpha1.LabelQuarantined] != "" {
-			g.Expect(claim.Annotations).To(HaveKey(v1alpha1.AnnotationQuarantinedAt))
+		if claim.Labels[v1beta1.LabelQuarantined] != "" {
+			g.Expect(claim.Annotations).To(HaveKey(v1beta1.AnnotationQuarantinedAt))
 			names = append(names, claim.Name)
 		}
 	}
@@ -56,14 +56,14 @@ func quarantined(g Gomega, c *v1alpha1.EtcdCluster) []string {
 
 // asideSince is since when the last of the cluster's volumes is aside, by what is
 // written on them.
-func asideSince(c *v1alpha1.EtcdCluster) time.Time {
+func asideSince(c *v1beta1.EtcdCluster) time.Time {
 	GinkgoHelper()
 	var last time.Time
 	for _, claim := range claims(c) {
-		if claim.Labels[v1alpha1.LabelQuarantined] == "" {
+		if claim.Labels[v1beta1.LabelQuarantined] == "" {
 			continue
 		}
-		since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt])
+		since, err := time.Parse(time.RFC3339, claim.Annotations[v1beta1.AnnotationQuarantinedAt])
 		Expect(err).NotTo(HaveOccurred())
 		if since.After(last) {
 			last = since
@@ -73,10 +73,10 @@ func asideSince(c *v1alpha1.EtcdCluster) time.Time {
 }
 
 // inUse are the volumes that were not put aside.
-func inUse(g Gomega, c *v1alpha1.EtcdCluster) []string {
+func inUse(g Gomega, c *v1beta1.EtcdCluster) []string {
 	var names []string
 	for _, claim := range claimsOf(g, c) {
-		if claim.Labels[v1alpha1.LabelQuarantined] == "" {
+		if claim.Labels[v1beta1.LabelQuarantined] == "" {
 			names = append(names, claim.Name)
 		}
 	}
@@ -85,11 +85,11 @@ func inUse(g Gomega, c *v1alpha1.EtcdCluster) []string {
 }
 
 // notListed are the names of volumes in use by members that etcd does not list.
-func notListed(g Gomega, c *v1alpha1.EtcdCluster) []string {
+func notListed(g Gomega, c *v1beta1.EtcdCluster) []string {
 	listed := membersOf(g, c)
 	var names []string
 	for _, claim := range claimsOf(g, c) {
-		if listed[claim.Name] == "" && claim.Labels[v1alpha1.LabelQuarantined] == "" {
+		if listed[claim.Name] == "" && claim.Labels[v1beta1.LabelQuarantined] == "" {
 			names = append(names, claim.Name)
 		}
 	}

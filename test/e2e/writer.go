@@ -10,12 +10,12 @@ import (
 	. "github.com/onsi/gomega"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // writer writes all the time and counts what was acknowledged.
 type writer struct {
-	cluster *v1alpha1.EtcdCluster
+	cluster *v1beta1.EtcdCluster
 	etcd    *clientv3.Client
 	prefix  string
 	stop    chan struct{}
@@ -27,7 +27,7 @@ type writer struct {
 }
 
 // startWriter writes through the named members, or through all.
-func startWriter(c *v1alpha1.EtcdCluster, members ...string) *writer {
+func startWriter(c *v1beta1.EtcdCluster, members ...string) *writer {
 	GinkgoHelper()
 	w := &writer{cluster: c, etcd: dial(c, members...), prefix: fmt.Sprintf("writer/%d/", time.Now().UnixNano()), stop: make(chan struct{})}
 	w.done.Go(w.write)

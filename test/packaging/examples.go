@@ -5,9 +5,11 @@ package packaging
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -98,6 +100,18 @@ type judge struct {
 }
 
 func newJudge(props *apiextensionsv1.JSONSchemaProps) (*judge, error) {
+	raw, err := json.Marshal(props)
+	if err != nil {
+		return nil, err
+	}
+	made, _ := judges.LoadOrStore(sha256.Sum256(raw), sync.OnceValues(func() (*judge, error) { return compileJudge(props) }))
+	return made.(func() (*judge, error))()
+}
+
+// judges are kept by their schema: the CEL rules of one take a second to compile, and each example of a kind asks for the same.
+var judges sync.Map
+
+func compileJudge(props *apiextensionsv1.JSONSchemaProps) (*judge, error) {
 	var internal apiextensions.JSONSchemaProps
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, &internal, nil); err != nil {
 		return nil, err

@@ -53,13 +53,19 @@ func TestARemovedFieldIsTold(t *testing.T) {
 	options.Previous, options.CRDs = []string{current}, nil
 	folder := copied(t)
 	editCRD(t, folder, func(c *crd) {
-		delete(fields(c, "spec", "recovery"), "acceptDataLoss")
+		for _, version := range c.Spec.Versions {
+			delete(version.Schema.OpenAPIV3Schema.Properties["spec"].Properties["recovery"].Properties, "acceptDataLoss")
+		}
 	})
 	editCSV(t, folder, func(c *csv) {
-		own(c).SpecDescriptors = dropDescriptor(own(c).SpecDescriptors, "recovery.acceptDataLoss")
+		for i := range c.Spec.CustomResourceDefinitions.Owned {
+			owned := &c.Spec.CustomResourceDefinitions.Owned[i]
+			owned.SpecDescriptors = dropDescriptor(owned.SpecDescriptors, "recovery.acceptDataLoss")
+		}
 	})
 	expect(t, Check(folder, options),
-		`^CRD upgrade: CRD etcdclusters\.etcd-operator\.dev since v.+: field v1alpha1\.\^\.spec\.recovery\.acceptDataLoss is gone`)
+		`^CRD upgrade: CRD etcdclusters\.etcd-operator\.dev since v.+: field v1alpha1\.\^\.spec\.recovery\.acceptDataLoss is gone`,
+		`^CRD upgrade: CRD etcdclusters\.etcd-operator\.dev since v.+: field v1beta1\.\^\.spec\.recovery\.acceptDataLoss is gone`)
 }
 
 func TestOtherFilesAreLookedAt(t *testing.T) {

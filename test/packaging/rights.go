@@ -17,9 +17,23 @@ import (
 // tooMuch are verbs by which a role can give itself every other right.
 var tooMuch = []string{"escalate", "bind", "impersonate"}
 
-// wholeCluster is what there are rights on whichever namespaces the operator is installed for: what is in none, and the Leases of
-// other installations, wherever these are.
+// wholeCluster is what there are rights on whichever namespaces the operator is installed for: what is in none, among it which versions of
+// its own kinds are stored, and the Leases of other installations, wherever these are.
 var wholeCluster = []string{
+	"customresourcedefinitions.apiextensions.k8s.io etcdbackups.etcd-operator.dev",
+	"customresourcedefinitions.apiextensions.k8s.io etcdbackupstores.etcd-operator.dev",
+	"customresourcedefinitions.apiextensions.k8s.io etcdclusters.etcd-operator.dev",
+	"customresourcedefinitions.apiextensions.k8s.io etcddrills.etcd-operator.dev",
+	"customresourcedefinitions.apiextensions.k8s.io etcdrestores.etcd-operator.dev",
+	"customresourcedefinitions.apiextensions.k8s.io etcdroles.etcd-operator.dev",
+	"customresourcedefinitions.apiextensions.k8s.io etcdusers.etcd-operator.dev",
+	"customresourcedefinitions/status.apiextensions.k8s.io etcdbackups.etcd-operator.dev",
+	"customresourcedefinitions/status.apiextensions.k8s.io etcdbackupstores.etcd-operator.dev",
+	"customresourcedefinitions/status.apiextensions.k8s.io etcdclusters.etcd-operator.dev",
+	"customresourcedefinitions/status.apiextensions.k8s.io etcddrills.etcd-operator.dev",
+	"customresourcedefinitions/status.apiextensions.k8s.io etcdrestores.etcd-operator.dev",
+	"customresourcedefinitions/status.apiextensions.k8s.io etcdroles.etcd-operator.dev",
+	"customresourcedefinitions/status.apiextensions.k8s.io etcdusers.etcd-operator.dev",
 	"leases.coordination.k8s.io etcd-operator.dev", "nodes", "persistentvolumes",
 	"subjectaccessreviews.authorization.k8s.io", "tokenreviews.authentication.k8s.io",
 }
@@ -42,9 +56,12 @@ func checkRights(b *Bundle, options Options) []string {
 	}
 	have, want := atoms(granted), atoms(wanted)
 	var all lines
-	if everywhere := objectsOf(outside); !slices.Equal(everywhere, wholeCluster) {
-		all.add("rights in all namespaces are on %s, want %s: see roleName of the markers in controllers/",
-			strings.Join(everywhere, ", "), strings.Join(wholeCluster, ", "))
+	everywhere := objectsOf(outside)
+	if more := without(everywhere, wholeCluster); len(more) > 0 {
+		all.add("rights in all namespaces are also on %s: see roleName of the markers in controllers/", strings.Join(more, ", "))
+	}
+	if missing := without(wholeCluster, everywhere); len(missing) > 0 {
+		all.add("rights in all namespaces are not on %s: see roleName of the markers in controllers/", strings.Join(missing, ", "))
 	}
 	for _, right := range want {
 		if !slices.Contains(have, right) {
@@ -57,6 +74,11 @@ func checkRights(b *Bundle, options Options) []string {
 		}
 	}
 	return all
+}
+
+// without are those of all that others has not.
+func without(all, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(one string) bool { return slices.Contains(others, one) })
 }
 
 func rulesOf(permissions []v1alpha1.StrategyDeploymentPermissions) []rbacv1.PolicyRule {

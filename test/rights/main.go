@@ -77,7 +77,10 @@ func (r right) String() string {
 	return fmt.Sprintf("%s %s", r.verb, strings.TrimSuffix(r.resource+"."+r.group, "."))
 }
 
-const withCertManager = "used where cert-manager is installed: make test-e2e E2E_LABELS=certmanager"
+const (
+	withCertManager = "used where cert-manager is installed: make test-e2e E2E_LABELS=certmanager"
+	withSnapshots   = "used where a CSI driver takes VolumeSnapshots: make test-snapshots"
+)
 
 // without are the rights whose use no audit log of the local cluster shows, and why. Of a list there is none to see where a
 // watch begins with what there is (https://kubernetes.io/docs/reference/using-api/api-concepts/#streaming-lists); it counts as
@@ -91,6 +94,9 @@ var without = map[right]string{
 	{"cert-manager.io", "certificates", "get"}:                     withCertManager,
 	{"cert-manager.io", "certificates", "create"}:                  withCertManager,
 	{"cert-manager.io", "certificates", "patch"}:                   withCertManager,
+	{"snapshot.storage.k8s.io", "volumesnapshots", "get"}:          withSnapshots,
+	{"snapshot.storage.k8s.io", "volumesnapshots", "create"}:       withSnapshots,
+	{"snapshot.storage.k8s.io", "volumesnapshots", "delete"}:       withSnapshots,
 }
 
 // granted reads the roles that the operator's own account is bound to; what those of people grant is theirs.

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	clusters "github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	clusters "github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // backsUpAndRestores: a backup on a volume is verified, and the cluster is brought back to it in place.

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	clusters "github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	clusters "github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func TestUnsettledSaysWhatIsMissing(t *testing.T) {

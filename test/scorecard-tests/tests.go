@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	clusters "github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	clusters "github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // becomesAvailable: three members form a cluster.

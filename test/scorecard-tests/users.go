@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	clusters "github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	clusters "github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // letsUsersIn: etcd has a user and its role, authentication is enabled, a certificate is revoked, and both go again.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	clusters "github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	clusters "github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // A world is where a test finds its things, and cleans up after itself.

@@ -29,10 +29,30 @@ func finish(bundle string, prepared []object) error {
 	if err := relate(csv, text(annotations, "containerImage")); err != nil {
 		return err
 	}
+	describeEarlier(csv)
 	if err := writeObject(file, csv); err != nil {
 		return err
 	}
 	return tidyManifests(bundle)
+}
+
+// describeEarlier describes an earlier version of a kind, of which the code has no markers, as the current one is described: their fields
+// are the same.
+func describeEarlier(csv object) {
+	current := map[string]object{}
+	owned := parts(csv, "spec", "customresourcedefinitions", "owned")
+	for _, kind := range owned {
+		if text(kind, "displayName") != "" {
+			current[text(kind, "name")] = kind
+		}
+	}
+	for _, kind := range owned {
+		for key, value := range current[text(kind, "name")] {
+			if _, described := kind[key]; !described {
+				kind[key] = value
+			}
+		}
+	}
 }
 
 // relate lists the operator's image before those that it runs.

@@ -38,6 +38,10 @@ metadata:
 spec:
   version: 0.2.0
   cleanup: {enabled: false}
+  customresourcedefinitions:
+    owned:
+    - {kind: Etcd, name: etcds.example, version: v2, displayName: etcd, description: A cluster}
+    - {kind: Etcd, name: etcds.example, version: v1}
   relatedImages: [{name: etcd-3-6-16, image: "gcr.io/etcd-development/etcd:v3.6.16"}]
   install:
     spec:
@@ -88,6 +92,10 @@ func TestFinish(t *testing.T) {
 	want := "etcd-operator=team/operator:v1 etcd-3-6-16=gcr.io/etcd-development/etcd:v3.6.16"
 	if got := strings.Join(related, " "); got != want {
 		t.Errorf("related images: %s, want %s", got, want)
+	}
+	owned := parts(csv, "spec", "customresourcedefinitions", "owned")
+	if earlier := owned[1]; text(earlier, "displayName") != "etcd" || text(earlier, "version") != "v1" {
+		t.Errorf("the earlier version is described as %v", earlier)
 	}
 	if get(csv, "metadata", "namespace") != nil || get(csv, "spec", "cleanup") != nil {
 		t.Error("the CSV keeps what only a cluster writes")

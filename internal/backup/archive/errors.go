@@ -3,14 +3,16 @@ package archive
 import (
 	"errors"
 	"fmt"
+
+	"github.com/etcd-operator/etcd-operator/internal/backup/encryption"
 )
 
 var (
 	// ErrWrongKey means that none of the identities given decrypts the backup.
-	ErrWrongKey = errors.New("no identity given decrypts this backup")
+	ErrWrongKey = encryption.ErrWrongKey
 
 	// ErrWrongRecipient means that something is no public key of age.
-	ErrWrongRecipient = errors.New("not a recipient of age")
+	ErrWrongRecipient = encryption.ErrWrongRecipient
 
 	// ErrTruncated means that a stream ended before all of it had come.
 	ErrTruncated = errors.New("the stream ends too early")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"time"
+
+	"github.com/etcd-operator/etcd-operator/internal/backup/log"
 )
 
 // Listing is what lies in a store, each sorted by name.
@@ -31,8 +33,8 @@ type Entry struct {
 }
 
 // List looks at everything below a prefix: "" for all, or the start of the names of a namespace's or a cluster's
-// folders. It opens some of what may be backups of other programs, and reads their first bytes. That one of these cannot be read is no
-// error.
+// folders. Segments of a log are left out. It opens some of what may be backups of other programs, and reads their first bytes. That one
+// of these cannot be read is no error.
 func List(ctx context.Context, store Store, prefix string, look Look) (Listing, error) {
 	l := lister{later: map[string]int64{}, first: look.First.marks(), remembered: look.Memory.marks()}
 	for object, err := range store.List(ctx, prefix) {
@@ -41,7 +43,7 @@ func List(ctx context.Context, store Store, prefix string, look Look) (Listing, 
 		}
 		if folder, name, ours := ParseName(object.Name); ours {
 			l.ours(folder, name, object)
-		} else {
+		} else if _, _, isLog := log.ParseName(object.Name); !isLog {
 			l.strange(object)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"io"
 	"time"
 
-	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive/boltstream"
+	"github.com/etcd-operator/etcd-operator/internal/backup/encryption"
 )
 
 // Job is what is to be written, besides the snapshot itself.
@@ -52,11 +52,11 @@ func Write(ctx context.Context, store Store, source io.Reader, job Job) (Manifes
 	if m.Upload != "" && !isName(m.Upload) {
 		return Manifest{}, fmt.Errorf("write backup: an upload cannot be named %q", m.Upload)
 	}
-	recipients, err := parseRecipients(job.Recipients)
+	recipients, err := encryption.ParseRecipients(job.Recipients)
 	if err != nil {
 		return Manifest{}, err
 	}
-	if len(recipients) > 0 {
+	if len(job.Recipients) > 0 {
 		m.Encryption = &Encryption{Format: ageEncryption, Recipients: job.Recipients}
 	}
 	if job.PartSize < 0 || job.PartSize > MaxPartSize {
@@ -74,8 +74,8 @@ func Write(ctx context.Context, store Store, source io.Reader, job Job) (Manifes
 
 // take sends the whole snapshot to the store. Nothing is closed after an error: that would seal a stream that is too
 // short, and looks whole.
-func (u *upload) take(source io.Reader, recipients []age.Recipient, m *Manifest) (boltstream.Facts, error) {
-	encrypted, err := encrypt(u, recipients)
+func (u *upload) take(source io.Reader, recipients encryption.Recipients, m *Manifest) (boltstream.Facts, error) {
+	encrypted, err := recipients.Encrypt(u)
 	if err != nil {
 		return boltstream.Facts{}, err
 	}

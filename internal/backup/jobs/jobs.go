@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -30,7 +30,7 @@ type Image struct {
 }
 
 // Of is the image with the pull secrets of the cluster that a Job is about, which may be gone (nil), beside those of all Jobs.
-func (i Image) Of(c *v1alpha1.EtcdCluster) Image {
+func (i Image) Of(c *v1beta1.EtcdCluster) Image {
 	if c == nil {
 		return i
 	}
@@ -54,7 +54,7 @@ const (
 )
 
 // Check looks at a store.
-func Check(store *v1alpha1.EtcdBackupStore, name string, order jobspec.Order, image Image) *batchv1.Job {
+func Check(store *v1beta1.EtcdBackupStore, name string, order jobspec.Order, image Image) *batchv1.Job {
 	p := newPod(store.Spec, image)
 	p.run(Container(jobspec.Check), order)
 	job := p.job(store.Namespace, name, owner(store, "EtcdBackupStore"), labelsOf(jobspec.Check, store.Name))
@@ -64,18 +64,18 @@ func Check(store *v1alpha1.EtcdBackupStore, name string, order jobspec.Order, im
 
 // Backup writes a backup.
 func Backup(
-	b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, cluster *v1alpha1.EtcdCluster, name string, order jobspec.Order, image Image,
+	b *v1beta1.EtcdBackup, store *v1beta1.EtcdBackupStore, cluster *v1beta1.EtcdCluster, name string, order jobspec.Order, image Image,
 ) *batchv1.Job {
 	p := newPod(store.Spec, image)
 	p.client(cluster)
 	p.run(Container(jobspec.Backup), order)
-	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(jobspec.Backup, store.Name, v1alpha1.LabelBackup, b.Name))
+	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(jobspec.Backup, store.Name, v1beta1.LabelBackup, b.Name))
 }
 
 // Rescue writes a backup of the volume of a member that does not run: one container copies its data, an etcd is started on the copy, and a
 // third one makes a backup of that as of any other. The volume is mounted where it is copied, and only to be read.
 func Rescue(
-	b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, ec *v1alpha1.EtcdCluster, name string, rescue, backup jobspec.Order,
+	b *v1beta1.EtcdBackup, store *v1beta1.EtcdBackupStore, ec *v1beta1.EtcdCluster, name string, rescue, backup jobspec.Order,
 	etcdImage string, scratch resource.Quantity, image Image,
 ) *batchv1.Job {
 	p := newPod(store.Spec, image)
@@ -90,15 +90,15 @@ func Rescue(
 	p.mounts = append(p.mounts, corev1.VolumeMount{
 		Name: "scratch", MountPath: jobspec.ClientFolder, SubPath: jobspec.ScratchClient, ReadOnly: true,
 	})
-	like := specs.Scheduling(ec, map[string]string{v1alpha1.LabelBackup: b.Name})
+	like := specs.Scheduling(ec, map[string]string{v1beta1.LabelBackup: b.Name})
 	p.spec.NodeSelector, p.spec.Tolerations, p.spec.PriorityClassName = like.NodeSelector, like.Tolerations, like.PriorityClassName
 	p.run(Container(jobspec.Backup), backup)
-	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(jobspec.Backup, store.Name, v1alpha1.LabelBackup, b.Name))
+	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(jobspec.Backup, store.Name, v1beta1.LabelBackup, b.Name))
 }
 
 // Verify restores a backup on trial: one container makes a data directory, an etcd runs on it, and a third one asks it.
 func Verify(
-	b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, name string, unpack, verify jobspec.Order, etcdImage string,
+	b *v1beta1.EtcdBackup, store *v1beta1.EtcdBackupStore, name string, unpack, verify jobspec.Order, etcdImage string,
 	scratch resource.Quantity, image Image,
 ) *batchv1.Job {
 	p := newPod(store.Spec, image)
@@ -108,16 +108,16 @@ func Verify(
 	mapping(&unpacking, scratch)
 	p.spec.InitContainers = []corev1.Container{unpacking, trial(etcdImage, scratch)}
 	p.run(Container(jobspec.Verify), verify)
-	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(jobspec.Verify, store.Name, v1alpha1.LabelBackup, b.Name))
+	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(jobspec.Verify, store.Name, v1beta1.LabelBackup, b.Name))
 }
 
 // Write writes to the members of a cluster for a drill, and measures how that goes.
-func Write(d *v1alpha1.EtcdDrill, cluster *v1alpha1.EtcdCluster, name string, order jobspec.Order, image Image) *batchv1.Job {
-	p := newPod(v1alpha1.EtcdBackupStoreSpec{}, image.Of(cluster))
+func Write(d *v1beta1.EtcdDrill, cluster *v1beta1.EtcdCluster, name string, order jobspec.Order, image Image) *batchv1.Job {
+	p := newPod(v1beta1.EtcdBackupStoreSpec{}, image.Of(cluster))
 	p.client(cluster)
 	p.run(Container(jobspec.Write), order)
 	labels := specs.DrillSelector()
-	labels[specs.ComponentLabel], labels[v1alpha1.LabelDrill] = "drill", label(d.Name)
+	labels[specs.ComponentLabel], labels[v1beta1.LabelDrill] = "drill", label(d.Name)
 	job := p.job(d.Namespace, name, owner(d, "EtcdDrill"), labels)
 	job.Spec.ActiveDeadlineSeconds = ptr.To(int64((order.Write.Lasts + longestCheck) / time.Second))
 	return job
@@ -125,16 +125,16 @@ func Write(d *v1alpha1.EtcdDrill, cluster *v1alpha1.EtcdCluster, name string, or
 
 // Press fills the volume of a member, or keeps its disk busy, for a drill. Its Pod runs beside that of the member: only there is the
 // volume.
-func Press(d *v1alpha1.EtcdDrill, cluster *v1alpha1.EtcdCluster, name, member string, order jobspec.Order, image Image) *batchv1.Job {
-	p := newPod(v1alpha1.EtcdBackupStoreSpec{}, image.Of(cluster))
+func Press(d *v1beta1.EtcdDrill, cluster *v1beta1.EtcdCluster, name, member string, order jobspec.Order, image Image) *batchv1.Job {
+	p := newPod(v1beta1.EtcdBackupStoreSpec{}, image.Of(cluster))
 	p.mount("data", jobspec.MemberFolder, corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: member},
 	})
 	labels := specs.DrillSelector()
-	labels[specs.ComponentLabel], labels[v1alpha1.LabelDrill] = "drill", label(d.Name)
+	labels[specs.ComponentLabel], labels[v1beta1.LabelDrill] = "drill", label(d.Name)
 	p.spec.Tolerations = specs.Scheduling(cluster, labels).Tolerations
 	beside := maps.Clone(specs.MemberSelector(cluster))
-	beside[v1alpha1.LabelMember] = member
+	beside[v1beta1.LabelMember] = member
 	near := []corev1.PodAffinityTerm{{LabelSelector: &metav1.LabelSelector{MatchLabels: beside}, TopologyKey: corev1.LabelHostname}}
 	p.spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: near}}
 	p.run(Container(jobspec.Press), order)
@@ -143,32 +143,88 @@ func Press(d *v1alpha1.EtcdDrill, cluster *v1alpha1.EtcdCluster, name, member st
 	return job
 }
 
-// Delete removes a backup from its store.
-func Delete(b *v1alpha1.EtcdBackup, store *v1alpha1.EtcdBackupStore, name string, order jobspec.Order, image Image) *batchv1.Job {
-	p := newPod(store.Spec, image)
-	p.run(Container(jobspec.Delete), order)
-	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(jobspec.Delete, store.Name, v1alpha1.LabelBackup, b.Name))
+// Follow keeps the log of a cluster until it is deleted: no deadline ends it.
+func Follow(ec *v1beta1.EtcdCluster, store *v1beta1.EtcdBackupStore, order jobspec.Order, image Image) *batchv1.Job {
+	p := newPod(store.Spec, image.Of(ec))
+	p.client(ec)
+	p.run(Container(jobspec.Follow), order)
+	p.spec.Containers[0].Resources.Limits = most(logging(order.Follow.SegmentSize))
+	p.spec.TerminationGracePeriodSeconds = ptr.To(int64(jobspec.FollowGrace / time.Second))
+	p.spec.Tolerations = stay(corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable)
+	job := p.job(ec.Namespace, FollowName(ec.Name), specs.Owner(ec), labelsOf(jobspec.Follow, store.Name, v1beta1.LabelLogs, ec.Name))
+	job.Spec.ActiveDeadlineSeconds = nil
+	return job
 }
 
-// Restore makes the data directory of one member on its volume. It is scheduled as the member is, because a volume may be
-// made where its first Pod runs, and stay there.
-func Restore(ec *v1alpha1.EtcdCluster, store *v1alpha1.EtcdBackupStore, member string, order jobspec.Order, image Image) *batchv1.Job {
+// stay has a Pod stay on a node with such a taint for half a minute. Kubernetes' default is five: kube-apiserver compacts what is older.
+func stay(taints ...string) (all []corev1.Toleration) {
+	for _, taint := range taints {
+		all = append(all, corev1.Toleration{
+			Key: taint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](30),
+		})
+	}
+	return all
+}
+
+// FollowName is the name of the Job that keeps the log of a cluster.
+func FollowName(cluster string) string { return cluster + "-log" }
+
+// Delete removes a backup from its store.
+func Delete(b *v1beta1.EtcdBackup, store *v1beta1.EtcdBackupStore, name string, order jobspec.Order, image Image) *batchv1.Job {
+	p := newPod(store.Spec, image)
+	p.run(Container(jobspec.Delete), order)
+	return p.job(b.Namespace, name, owner(b, "EtcdBackup"), labelsOf(jobspec.Delete, store.Name, v1beta1.LabelBackup, b.Name))
+}
+
+// Restore makes the data directory of one member on its volume.
+func Restore(ec *v1beta1.EtcdCluster, store *v1beta1.EtcdBackupStore, member string, order jobspec.Order, image Image) *batchv1.Job {
 	p := newPod(store.Spec, image.Of(ec))
 	if restore := ec.Status.Restore; restore != nil && restore.Decryption != "" {
-		p.identities(true, &v1alpha1.SecretReference{Secret: restore.Decryption})
+		p.identities(true, &v1beta1.SecretReference{Secret: restore.Decryption})
 	}
+	p.filling(ec, member)
+	labels := labelsOf(jobspec.Restore, store.Name, LabelRestores, ec.Name, v1beta1.LabelMember, member)
+	p.run(Container(jobspec.Restore), order)
+	if restore := ec.Status.Restore; restore != nil {
+		keeping(&p.spec.Containers[0], ptr.Deref(restore.SizeAfterLog(), mostKept))
+		if order.Restore != nil && order.Restore.Target != nil {
+			replaying(&p.spec.Containers[0])
+		}
+	}
+	return p.job(ec.Namespace, RestoreName(member), specs.Owner(ec), labels)
+}
+
+// Locate finds the target of a restore in the log. Its owner is the EtcdRestore, or the EtcdCluster that begins with it.
+func Locate(
+	by metav1.Object, kind string, ec *v1beta1.EtcdCluster, store *v1beta1.EtcdBackupStore, order jobspec.Order,
+	decryption *v1beta1.SecretReference, image Image,
+) *batchv1.Job {
+	with := image.Of(ec)
+	p := newPod(store.Spec, with)
+	p.identities(order.Locate.Identities, decryption)
+	p.run(Container(jobspec.Locate), order)
+	p.spec.Containers[0].Resources.Limits = most(searching)
+	labels := labelsOf(jobspec.Locate, store.Name, LabelRestores, ec.Name)
+	return p.job(by.GetNamespace(), LocateName(by.GetName(), kind), owner(by, kind), labels)
+}
+
+// LocateName is the name of that Job. An EtcdRestore and its EtcdCluster may have one name.
+func LocateName(owner, kind string) string {
+	if kind == "EtcdRestore" {
+		return owner + "-target"
+	}
+	return owner + "-bootstrap"
+}
+
+// filling mounts the volume of a member that is to be filled. The Pod is scheduled as the member is, because a volume may be made where its
+// first Pod runs, and stay there.
+func (p *pod) filling(ec *v1beta1.EtcdCluster, member string) {
 	p.mount("data", jobspec.MemberFolder, corev1.VolumeSource{
 		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: member},
 	})
-	labels := labelsOf(jobspec.Restore, store.Name, LabelRestores, ec.Name, v1alpha1.LabelMember, member)
 	like := specs.Scheduling(ec, map[string]string{LabelRestores: ec.Name})
 	p.spec.NodeSelector, p.spec.Affinity, p.spec.Tolerations = like.NodeSelector, like.Affinity, like.Tolerations
 	p.spec.PriorityClassName, p.spec.TopologySpreadConstraints = like.PriorityClassName, like.TopologySpreadConstraints
-	p.run(Container(jobspec.Restore), order)
-	if restore := ec.Status.Restore; restore != nil {
-		keeping(&p.spec.Containers[0], ptr.Deref(restore.DatabaseSize, mostKept))
-	}
-	return p.job(ec.Namespace, RestoreName(member), specs.Owner(ec), labels)
 }
 
 // LabelRestores holds, on the Job and Pod of a restore, the name of the EtcdCluster. It is another label than the one of
@@ -186,7 +242,7 @@ func ServiceAccount(namespace string) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name: v1alpha1.BackupServiceAccount, Namespace: namespace, Labels: map[string]string{specs.ManagedByLabel: v1alpha1.FieldOwner},
+			Name: v1beta1.BackupServiceAccount, Namespace: namespace, Labels: map[string]string{specs.ManagedByLabel: v1beta1.FieldOwner},
 		},
 		AutomountServiceAccountToken: ptr.To(false),
 	}
@@ -195,8 +251,8 @@ func ServiceAccount(namespace string) *corev1.ServiceAccount {
 // labelsOf are those of a Job and its Pod: pairs of names and values beside the verb and the store.
 func labelsOf(verb jobspec.Verb, store string, more ...string) map[string]string {
 	all := map[string]string{
-		specs.ManagedByLabel: v1alpha1.FieldOwner, specs.ComponentLabel: "backup",
-		v1alpha1.LabelTask: string(verb), v1alpha1.LabelStore: label(store),
+		specs.ManagedByLabel: v1beta1.FieldOwner, specs.ComponentLabel: "backup",
+		v1beta1.LabelTask: string(verb), v1beta1.LabelStore: label(store),
 	}
 	for i := 0; i+1 < len(more); i += 2 {
 		all[more[i]] = label(more[i+1])
@@ -209,7 +265,7 @@ func label(name string) string { return strings.TrimRight(name[:min(len(name), 6
 
 func owner(object metav1.Object, kind string) metav1.OwnerReference {
 	return metav1.OwnerReference{
-		APIVersion: v1alpha1.GroupVersion.String(), Kind: kind, Name: object.GetName(), UID: object.GetUID(),
+		APIVersion: v1beta1.OwnerVersion.String(), Kind: kind, Name: object.GetName(), UID: object.GetUID(),
 		Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
 	}
 }

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
@@ -22,42 +22,60 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write what is made as what is expected")
 
 var (
-	onVolume = &v1alpha1.EtcdBackupStore{
+	onVolume = &v1beta1.EtcdBackupStore{
 		ObjectMeta: metav1.ObjectMeta{Name: "offsite", Namespace: "default", UID: "store-uid"},
-		Spec:       v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Claim: "backups", Path: "etcd"}},
+		Spec:       v1beta1.EtcdBackupStoreSpec{Volume: &v1beta1.VolumeStore{Claim: "backups", Path: "etcd"}},
 	}
-	inS3 = &v1alpha1.EtcdBackupStore{
+	inS3 = &v1beta1.EtcdBackupStore{
 		ObjectMeta: metav1.ObjectMeta{Name: "s3", Namespace: "default", UID: "store-uid"},
-		Spec: v1alpha1.EtcdBackupStoreSpec{ServiceAccountName: "writer", S3: &v1alpha1.S3Store{
+		Spec: v1beta1.EtcdBackupStoreSpec{ServiceAccountName: "writer", S3: &v1beta1.S3Store{
 			Bucket: "backups", Endpoint: "https://minio.example:9000", PathStyle: true,
-			CA: &v1alpha1.CASource{ConfigMap: "authority", Key: "ca.crt"}, Credentials: &v1alpha1.SecretReference{Secret: "keys"},
-			Encryption: &v1alpha1.S3Encryption{Mode: v1alpha1.EncryptionKMS, Key: "arn"},
-			Lock:       &v1alpha1.S3Lock{Mode: v1alpha1.LockCompliance, Days: 30},
+			CA: &v1beta1.CASource{ConfigMap: "authority", Key: "ca.crt"}, Credentials: &v1beta1.SecretReference{Secret: "keys"},
+			Encryption: &v1beta1.S3Encryption{Mode: v1beta1.EncryptionKMS, Key: "arn"},
+			Lock:       &v1beta1.S3Lock{Mode: v1beta1.LockCompliance, Days: 30},
 		}},
 	}
-	backup = &v1alpha1.EtcdBackup{
+	backup = &v1beta1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Name: "first", Namespace: "default", UID: "backup-uid"},
-		Spec:       v1alpha1.EtcdBackupSpec{Cluster: "example", Decryption: &v1alpha1.SecretReference{Secret: "age"}},
+		Spec:       v1beta1.EtcdBackupSpec{Cluster: "example", Decryption: &v1beta1.SecretReference{Secret: "age"}},
 	}
-	drill = &v1alpha1.EtcdDrill{
+	drill = &v1beta1.EtcdDrill{
 		ObjectMeta: metav1.ObjectMeta{Name: "first", Namespace: "default", UID: "drill-uid"},
-		Spec:       v1alpha1.EtcdDrillSpec{Cluster: "example", Action: v1alpha1.KillMember},
+		Spec:       v1beta1.EtcdDrillSpec{Cluster: "example", Action: v1beta1.KillMember},
 	}
-	ofVolume = &v1alpha1.EtcdBackup{
-		ObjectMeta: backup.ObjectMeta, Spec: v1alpha1.EtcdBackupSpec{Cluster: "example", Volume: "example-1"},
+	ofVolume = &v1beta1.EtcdBackup{
+		ObjectMeta: backup.ObjectMeta, Spec: v1beta1.EtcdBackupSpec{Cluster: "example", Volume: "example-1"},
 	}
-	example = &v1alpha1.EtcdCluster{
+	example = &v1beta1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "default", UID: "cluster-uid"},
-		Spec:       v1alpha1.EtcdClusterSpec{Scheduling: v1alpha1.Scheduling{NodeSelector: map[string]string{"disk": "fast"}}},
-		Status:     v1alpha1.EtcdClusterStatus{Restore: &v1alpha1.RestoreStatus{DatabaseSize: resource.NewQuantity(1<<30, resource.BinarySI)}},
+		Spec:       v1beta1.EtcdClusterSpec{Scheduling: v1beta1.Scheduling{NodeSelector: map[string]string{"disk": "fast"}}},
+		Status:     v1beta1.EtcdClusterStatus{Restore: &v1beta1.RestoreStatus{DatabaseSize: resource.NewQuantity(1<<30, resource.BinarySI)}},
 	}
-	withAuth = &v1alpha1.EtcdCluster{
+	snapshot = &v1beta1.VolumeSnapshotReference{
+		Name: "first-1", UID: "snapshot-uid", StorageClass: "fast", Size: resource.MustParse("8Gi"),
+	}
+	ofSnapshot = &v1beta1.EtcdCluster{
+		ObjectMeta: example.ObjectMeta, Spec: example.Spec, Status: v1beta1.EtcdClusterStatus{Restore: &v1beta1.RestoreStatus{
+			VolumeSnapshot: snapshot, DatabaseSize: resource.NewQuantity(1<<30, resource.BinarySI),
+		}},
+	}
+	withLog = &v1beta1.EtcdCluster{
+		ObjectMeta: example.ObjectMeta, Spec: example.Spec, Status: v1beta1.EtcdClusterStatus{Restore: &v1beta1.RestoreStatus{
+			DatabaseSize: resource.NewQuantity(128<<20, resource.BinarySI),
+			Log:          &v1beta1.RestoreLog{Size: resource.NewQuantity(64<<20, resource.BinarySI)},
+		}},
+	}
+	withAuth = &v1beta1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "default", UID: "cluster-uid"},
-		Spec:       v1alpha1.EtcdClusterSpec{Auth: v1alpha1.Auth{Enabled: true}},
+		Spec:       v1beta1.EtcdClusterSpec{Auth: v1beta1.Auth{Enabled: true}},
 	}
-	withPullSecrets = &v1alpha1.EtcdCluster{
+	ofPrefix = &v1beta1.EtcdRestore{
+		ObjectMeta: metav1.ObjectMeta{Name: "shop", Namespace: "default", UID: "restore-uid"},
+		Spec:       v1beta1.EtcdRestoreSpec{Decryption: &v1beta1.SecretReference{Secret: "age"}},
+	}
+	withPullSecrets = &v1beta1.EtcdCluster{
 		ObjectMeta: example.ObjectMeta,
-		Spec:       v1alpha1.EtcdClusterSpec{ImagePullSecrets: []v1alpha1.ImagePullSecret{{Name: "registry"}, {Name: "own"}}},
+		Spec:       v1beta1.EtcdClusterSpec{ImagePullSecrets: []v1beta1.ImagePullSecret{{Name: "registry"}, {Name: "own"}}},
 	}
 	image  = jobs.Image{Operator: "registry.example/etcd-operator:v1", PullPolicy: corev1.PullIfNotPresent}
 	forAll = jobs.Image{Operator: image.Operator, PullSecrets: []corev1.LocalObjectReference{{Name: "registry"}, {Name: "mirror"}}}
@@ -90,8 +108,35 @@ func TestGolden(t *testing.T) {
 		"verify-pulling": jobs.Verify(
 			backup, onVolume, "first-2", trial(jobspec.Unpack), trial(jobspec.Verify), "etcd:v3.6.16", size("300Mi"), forAll.Of(withPullSecrets),
 		),
-		"delete":  jobs.Delete(backup, inS3, "first-3", order(jobspec.Delete), image),
+		"locate": jobs.Locate(backup, "EtcdRestore", example, inS3, jobspec.Order{
+			Verb: jobspec.Locate, Locate: &jobspec.LocateOrder{Revision: 17, Identities: true},
+		}, &v1beta1.SecretReference{Secret: "age"}, image),
+		"search": jobs.Search(withPullSecrets, inS3, jobspec.Order{
+			Verb: jobspec.Search, Search: &jobspec.SearchOrder{Lineage: "c1-0", Key: []byte("/a"), Limit: 1000, Identities: true},
+		}, &v1beta1.SecretReference{Secret: "age"}, 30*time.Minute, forAll),
+		"state": jobs.StateOf(example, onVolume, jobspec.Order{
+			Verb: jobspec.State, State: &jobspec.StateOrder{Prefix: []byte("/a"), Target: jobspec.LocateOrder{Revision: 17}},
+		}, nil, 0, size("300Mi"), image),
+		"apply": jobs.OnPrefix(ofPrefix, example, inS3, jobspec.Order{
+			Verb: jobspec.Apply, Apply: &jobspec.ApplyOrder{Prefix: []byte("/a"), Live: jobspec.Live{Secure: true}, Revision: 17},
+		}, size("300Mi"), image),
+		"revert": jobs.OnPrefix(ofPrefix, withAuth, onVolume, jobspec.Order{
+			Verb: jobspec.Revert, Revert: &jobspec.RevertOrder{Prefix: []byte("/a"), Live: jobspec.Live{Secure: true}},
+		}, size("64Mi"), image),
+		"restore-log": jobs.Restore(withLog, inS3, "example-0", jobspec.Order{
+			Verb: jobspec.Restore, Restore: &jobspec.RestoreOrder{Target: &jobspec.TargetOrder{Lineage: "c1-0", Revision: 17}},
+		}, image),
+		"delete": jobs.Delete(backup, inS3, "first-3", order(jobspec.Delete), image),
+		"verify-snapshot": jobs.VerifySnapshot(
+			backup, example, "first-2", order(jobspec.Rescue), trial(jobspec.Verify), "etcd:v3.6.16", jobs.CopyOf(snapshot, nil), image,
+		),
+		"restore-snapshot": jobs.RestoreSnapshot(
+			ofSnapshot, "example-0", order(jobspec.Rescue), order(jobspec.Restore), "etcd:v3.6.16", image,
+		),
 		"restore": jobs.Restore(example, onVolume, "example-0", order(jobspec.Restore), image),
+		"follow": jobs.Follow(withAuth, inS3, jobspec.Order{
+			Verb: jobspec.Follow, Store: inS3.Spec, Follow: &jobspec.FollowOrder{Secure: true, Flush: time.Second, SegmentSize: 8 << 20},
+		}, image),
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := yaml.Marshal(job)

@@ -7,7 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
@@ -37,6 +37,7 @@ type Output struct {
 	Lines    []jobspec.Line   // of a Job that has ended: all but progress
 	Trouble  string           // why its Pod does not run, or how it ended, in the words of Kubernetes; empty: nothing is known
 	Unread   string           // why its log cannot be read; empty: it was read
+	Due      time.Time        // until when its Pod was to end, which is being deleted; zero: it is not
 }
 
 // Observe is a Job as its owner sees it; nil: there is none. The output is that of a Job that the owner has.
@@ -46,7 +47,7 @@ func Observe(job *batchv1.Job, owner metav1.Object, output Output) Observed {
 	}
 	o := Observed{
 		Exists: true, Name: job.Name, UID: string(job.UID), Owned: metav1.IsControlledBy(job, owner), Deleting: job.DeletionTimestamp != nil,
-		For: cmp.Or(job.Annotations[v1alpha1.AnnotationAsked], job.Annotations[volumeUID]), Created: job.CreationTimestamp.Time,
+		For: cmp.Or(job.Annotations[v1beta1.AnnotationAsked], job.Annotations[volumeUID]), Created: job.CreationTimestamp.Time,
 		Begun: job.CreationTimestamp.Time, Output: output,
 	}
 	if start := job.Status.StartTime; start != nil {
@@ -61,7 +62,7 @@ const volumeUID = "etcd-operator.dev/volume-uid"
 // MadeFor writes on a Job what it is created for, where its name does not say that: what it answers is about this, whatever has changed
 // since.
 func MadeFor(job *batchv1.Job, what string) *batchv1.Job {
-	metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1alpha1.AnnotationAsked, what)
+	metav1.SetMetaDataAnnotation(&job.ObjectMeta, v1beta1.AnnotationAsked, what)
 	return job
 }
 

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
@@ -21,10 +21,10 @@ type pod struct {
 }
 
 // newPod has everything that a store needs.
-func newPod(store v1alpha1.EtcdBackupStoreSpec, image Image) *pod {
+func newPod(store v1beta1.EtcdBackupStoreSpec, image Image) *pod {
 	account := store.ServiceAccountName
 	if account == "" {
-		account = v1alpha1.BackupServiceAccount
+		account = v1beta1.BackupServiceAccount
 	}
 	p := &pod{image: image, spec: corev1.PodSpec{
 		RestartPolicy:                corev1.RestartPolicyNever,
@@ -56,7 +56,7 @@ func newPod(store v1alpha1.EtcdBackupStoreSpec, image Image) *pod {
 	return p
 }
 
-func authorities(ca v1alpha1.CASource) corev1.VolumeSource {
+func authorities(ca v1beta1.CASource) corev1.VolumeSource {
 	items := []corev1.KeyToPath{{Key: ca.KeyName(), Path: ca.KeyName()}}
 	if ca.Secret != "" {
 		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: ca.Secret, Items: items}}
@@ -77,7 +77,7 @@ func (p *pod) secret(name, folder, secret string) {
 }
 
 // client is who the members know. With authentication etcd sends snapshots to root only.
-func (p *pod) client(cluster *v1alpha1.EtcdCluster) {
+func (p *pod) client(cluster *v1beta1.EtcdCluster) {
 	switch {
 	case cluster.HasRootSecret():
 		p.secret("client", jobspec.ClientFolder, cluster.RootSecret())
@@ -86,7 +86,7 @@ func (p *pod) client(cluster *v1alpha1.EtcdCluster) {
 	}
 }
 
-func (p *pod) identities(wanted bool, secret *v1alpha1.SecretReference) {
+func (p *pod) identities(wanted bool, secret *v1beta1.SecretReference) {
 	if wanted && secret != nil {
 		p.secret("identities", jobspec.IdentitiesFolder, secret.Secret)
 	}
@@ -147,6 +147,17 @@ func (p *pod) container(name string, order jobspec.Order) corev1.Container {
 // streaming is the limit of memory of what passes a database on.
 var streaming = resource.MustParse("192Mi")
 
+// logging is the limit of memory of what keeps a log. Beside the program it has three segments at most, one of them being compressed, and
+// what a member has sent.
+func logging(segment int) resource.Quantity {
+	const usual, larger = 96 << 20, 4
+	return *resource.NewQuantity(usual+larger*max(int64(segment)-(8<<20), 0), resource.BinarySI)
+}
+
+// searching is the limit of memory of what looks for a target: it has the names of all segments, and the headers of those since a full
+// backup. Of the 86,400 that a busy log has in a day these were 137 MiB at most, which is too much for streaming.
+var searching = resource.MustParse("1Gi")
+
 // mapping raises the limit of a trial, which reads all of a database in the order of its keys. The kernel counts the pages of the
 // file that it keeps as the container's. Below the size of the database it would read them from the disk again and again: 51 s
 // instead of 2.4 s for 1 GiB (test/bench/notes.md). What is not the file's takes as much memory as ever.
@@ -168,6 +179,14 @@ func keeping(c *corev1.Container, database resource.Quantity) {
 	if limit.Cmp(mostKept) > 0 {
 		limit = mostKept.DeepCopy()
 	}
+	c.Resources.Limits = most(limit)
+}
+
+// replaying raises the limit of a restore that replays a log: a segment of it and what is written of that at once, and the keys whose hash
+// is computed.
+func replaying(c *corev1.Container) {
+	limit := c.Resources.Limits.Memory().DeepCopy()
+	limit.Add(resource.MustParse("320Mi"))
 	c.Resources.Limits = most(limit)
 }
 

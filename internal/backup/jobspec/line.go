@@ -12,6 +12,7 @@ type Line struct {
 	Progress *Progress `json:"progress,omitempty"`
 	Found    *Found    `json:"found,omitempty"`
 	Looked   *Looked   `json:"looked,omitempty"`
+	Record   *Record   `json:"record,omitempty"`
 	Done     *Done     `json:"done,omitempty"`
 	Failed   *Failed   `json:"failed,omitempty"`
 }
@@ -24,6 +25,7 @@ type Progress struct {
 	Message string `json:"message"`         // what is done now, and what comes next
 
 	Writes *Writes `json:"writes,omitempty"` // of Write
+	Follow *Logged `json:"follow,omitempty"` // of Follow
 }
 
 // Writes are what Write has measured since the first write was acknowledged.
@@ -31,6 +33,15 @@ type Writes struct {
 	Acknowledged int64         `json:"acknowledged"`
 	Failed       int64         `json:"failed"`     // among them those that were not acknowledged in time
 	LongestGap   time.Duration `json:"longestGap"` // without an acknowledged write, the present one counted
+}
+
+// Logged is how far the log of a cluster is.
+type Logged struct {
+	Revision int64     `json:"revision"`          // the last that is in the store, all of it
+	Until    time.Time `json:"until,omitzero"`    // everything that came until then is in the store; zero: not known yet
+	Waiting  int64     `json:"waiting"`           // bytes of changes that have come, and are not in the store
+	Segments int64     `json:"segments"`          // that this process has written
+	Problem  string    `json:"problem,omitempty"` // what keeps the log from going on right now, and is tried again; empty: nothing
 }
 
 // Found is a backup that lies in a store.
@@ -72,14 +83,28 @@ type Facts struct {
 
 // Done is the end of a Job that carried out its order.
 type Done struct {
-	Check  *Checked  `json:"check,omitempty"`
-	Backup *Facts    `json:"backup,omitempty"`
-	Source string    `json:"source,omitempty"` // the member that sent the snapshot
-	Trial  *Trial    `json:"trial,omitempty"`
-	Locked time.Time `json:"locked,omitzero"` // of Backup: until when the store keeps it
-	Log    *Log      `json:"log,omitempty"`   // of Backup, of the volume of a member that does not run
-	Writes *Writes   `json:"writes,omitempty"`
-	Left   string    `json:"left,omitempty"` // of Delete: what stays, and why: another backup is there now; empty: nothing
+	Check   *Checked  `json:"check,omitempty"`
+	Backup  *Facts    `json:"backup,omitempty"`
+	Source  string    `json:"source,omitempty"` // the member that sent the snapshot
+	Trial   *Trial    `json:"trial,omitempty"`
+	Locked  time.Time `json:"locked,omitzero"` // of Backup: until when the store keeps it
+	Log     *Log      `json:"log,omitempty"`   // of Backup, of the volume of a member that does not run
+	Writes  *Writes   `json:"writes,omitempty"`
+	Reached *Reached  `json:"reached,omitempty"` // of Restore, to a target
+	Located *Located  `json:"located,omitempty"`
+	// Recorded is of Search and State. State says in Located which moment it is about.
+	Recorded *Recorded `json:"recorded,omitempty"`
+	Changes  *Changes  `json:"changes,omitempty"` // of Compare, Apply and Revert
+	Left     string    `json:"left,omitempty"`    // of Delete: what stays, and why: another backup is there now; empty: nothing
+}
+
+// Reached is where a restore by a log has ended.
+type Reached struct {
+	Revision int64     `json:"revision"`
+	At       time.Time `json:"at,omitzero"` // when its last change came; zero: it is that of the backup
+	// LeftRevision and LeftAt are of the first change after it that is known, which was left out; 0 if there is none.
+	LeftRevision int64     `json:"leftRevision,omitempty"`
+	LeftAt       time.Time `json:"leftAt,omitzero"`
 }
 
 // Log is how far the log of a member reaches that does not run.
@@ -130,7 +155,13 @@ const (
 	NewerFormat        Reason = "NewerFormat"        // a newer operator wrote it
 	StoreLocked        Reason = "StoreLocked"        // by object lock
 	AuthEnabled        Reason = "AuthEnabled"        // etcd asks for a user
+	SnapshotFailed     Reason = "SnapshotFailed"     // the VolumeSnapshot, or nobody has taken it
 	UnsupportedJobSpec Reason = "UnsupportedJobSpec" // a bug, or an operator of another version
+	Fenced             Reason = "Fenced"             // another process writes the same log
+	Overtaken          Reason = "Overtaken"          // what follows the end of the log was compacted
+	NotReached         Reason = "NotReached"         // the backup and the log do not lead to the target
+	SetBack            Reason = "SetBack"            // the cluster has another history than the log
+	Outdated           Reason = "Outdated"           // what was compared is not what there is now
 	InternalFailure    Reason = "InternalFailure"    // what no other word fits
 )
 

@@ -56,6 +56,11 @@ func (l Line) shortened() Line {
 		p := *l.Progress
 		l.Progress = &p
 		shorten(&p.Message)
+		if p.Follow != nil {
+			f := *p.Follow
+			p.Follow = &f
+			shorten(&f.Problem)
+		}
 	}
 	if l.Found != nil {
 		f := *l.Found

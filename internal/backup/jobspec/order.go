@@ -12,7 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
+	"github.com/etcd-operator/etcd-operator/internal/backup/log"
 )
 
 // Verb is what a Job does.
@@ -36,13 +37,15 @@ const (
 	Rescue Verb = "rescue"
 	// Write writes a key again and again, and measures how that goes, until it is stopped: for a drill.
 	Write Verb = "write"
+	// Follow keeps the continuous log of a cluster, until it is stopped.
+	Follow Verb = "follow"
 	// Press fills the disk of a member, or keeps it busy, until it is stopped: for a drill.
 	Press Verb = "press"
 )
 
 // Where a Job's Pod finds what is not in the order. Each is a folder, a key of a Secret is a file in it.
 const (
-	KeysFolder       = "/etc/etcd-operator/store"      // of the store, named as api/v1alpha1.Key… says
+	KeysFolder       = "/etc/etcd-operator/store"      // of the store, named as api/v1beta1.Key… says
 	CAFolder         = "/etc/etcd-operator/ca"         // authorities of the store's endpoint; the file is CASource.KeyName of the store
 	IdentitiesFolder = "/etc/etcd-operator/identities" // of age
 	ClientFolder     = "/etc/etcd-operator/client"     // tls.crt, tls.key and ca.crt for the members
@@ -68,10 +71,10 @@ const (
 
 // Order is what a Job is to do. The field that is named as the verb is set, and no other one.
 type Order struct {
-	Verb     Verb                         `json:"verb"`
-	Store    v1alpha1.EtcdBackupStoreSpec `json:"store,omitzero"`
-	Allowed  []string                     `json:"allowed,omitempty"` // endpoints that tokens may be sent to (objectstore.Endpoints)
-	Operator string                       `json:"operator"`          // its version
+	Verb     Verb                        `json:"verb"`
+	Store    v1beta1.EtcdBackupStoreSpec `json:"store,omitzero"`
+	Allowed  []string                    `json:"allowed,omitempty"` // endpoints that tokens may be sent to (objectstore.Endpoints)
+	Operator string                      `json:"operator"`          // its version
 
 	Check   *CheckOrder   `json:"check,omitempty"`
 	Backup  *BackupOrder  `json:"backup,omitempty"`
@@ -81,6 +84,13 @@ type Order struct {
 	Rescue  *RescueOrder  `json:"rescue,omitempty"`
 	Write   *WriteOrder   `json:"write,omitempty"`
 	Press   *PressOrder   `json:"press,omitempty"`
+	Follow  *FollowOrder  `json:"follow,omitempty"`
+	Locate  *LocateOrder  `json:"locate,omitempty"`
+	Search  *SearchOrder  `json:"search,omitempty"`
+	State   *StateOrder   `json:"state,omitempty"`
+	Compare *CompareOrder `json:"compare,omitempty"`
+	Apply   *ApplyOrder   `json:"apply,omitempty"`
+	Revert  *RevertOrder  `json:"revert,omitempty"`
 }
 
 // Encode is the order as the argument of a Job. The same order is always the same text. It has no dollar sign: the kubelet replaces
@@ -135,6 +145,8 @@ type BackupOrder struct {
 // RescueOrder is that of Rescue.
 type RescueOrder struct {
 	DataDirectory string `json:"dataDirectory"` // its name on the volume in MemberFolder
+	// InPlace says that the volume is in ScratchFolder, and is thrown away: it was made of a VolumeSnapshot. Nothing is copied.
+	InPlace bool `json:"inPlace,omitempty"`
 }
 
 // WriteOrder is that of Write.
@@ -143,6 +155,29 @@ type WriteOrder struct {
 	Members []Member      `json:"members"` // that may be asked to write it; the first one is the Service for clients
 	Secure  bool          `json:"secure"`  // ClientFolder has what TLS needs
 	Lasts   time.Duration `json:"lasts"`   // after which it ends by itself
+}
+
+// FollowGrace is how long Kubernetes waits for the process of Follow to end, which writes what it has.
+const FollowGrace = 30 * time.Second
+
+// FollowOrder is that of Follow.
+type FollowOrder struct {
+	Namespace string `json:"namespace"`
+	Cluster   string `json:"cluster"`
+	Lineage   string `json:"lineage"`   // of the history that is logged (log.Folder)
+	ClusterID string `json:"clusterID"` // of etcd, in hexadecimal; a member of another cluster is refused
+	// Base is the revision of the newest full backup of the lineage. The log begins after it, if there is none yet or if its end was
+	// overtaken by a compaction.
+	Base    int64    `json:"base"`
+	Members []Member `json:"members"` // that may be read, one at a time
+	Secure  bool     `json:"secure"`  // ClientFolder has what TLS needs
+	// Recipients of age: only they can read the log; none: it is not encrypted.
+	Recipients []string `json:"recipients,omitempty"`
+	// Flush is after how long what has come is written, at the latest; SegmentSize how many bytes of changes are written at once.
+	Flush       time.Duration `json:"flush"`
+	SegmentSize int           `json:"segmentSize"`
+	// Hash is how often a member is asked for the hash of all keys, which holds up writes. 0: never.
+	Hash time.Duration `json:"hash,omitempty"`
 }
 
 // PressOrder is that of Press, for the volume in MemberFolder.
@@ -176,6 +211,10 @@ type TrialOrder struct {
 	// taken even so.
 	Foreign     bool `json:"foreign,omitempty"`
 	WithoutHash bool `json:"withoutHash,omitempty"`
+	// Stopped says that the etcd in the Pod runs on what Rescue has prepared of a VolumeSnapshot: Unpack has computed nothing, and it has the
+	// revision Least at least.
+	Stopped bool  `json:"stopped,omitempty"`
+	Least   int64 `json:"least,omitempty"`
 }
 
 // RestoreOrder is that of Restore.
@@ -191,7 +230,16 @@ type RestoreOrder struct {
 	InitialCluster map[string]string `json:"initialCluster"` // peer URLs by name
 	Token          string            `json:"token"`
 	Minor          string            `json:"minor"`
-	Bump           int64             `json:"bump,omitempty"` // what is added to the revision; 0 also keeps the history
+	Stopped        bool              `json:"stopped,omitempty"` // the data is that of an etcd in the Pod, on what Rescue has prepared
+	Bump           int64             `json:"bump,omitempty"`    // what is added to the revision; 0 also keeps the history
+	Target         *TargetOrder      `json:"target,omitempty"`  // what the log of the cluster leads to after the backup; nil: the backup alone
+}
+
+// TargetOrder is what data is restored to by a log. Either Revision or Time is set.
+type TargetOrder struct {
+	Lineage  string    `json:"lineage"`
+	Revision int64     `json:"revision,omitempty"` // the last one that is restored
+	Time     time.Time `json:"time,omitzero"`      // until when changes came that are restored, by the clock of the log's writer
 }
 
 // DeleteOrder is that of Delete.
@@ -200,6 +248,8 @@ type DeleteOrder struct {
 	// ManifestSHA256 of the backup meant, or the sum of the database of another program that was tried: if another one lies there,
 	// nothing is deleted. Empty: what lies there is deleted, which is right for what a failed upload has left.
 	ManifestSHA256 string `json:"manifestSHA256,omitempty"`
+	// Log is what is kept of the log of its cluster, for the full backups that stay; nil: all of it.
+	Log *log.Retained `json:"log,omitempty"`
 }
 
 // ParseOrder reads the argument of a Job. What it does not know it refuses: half of an order would be another one.
@@ -233,6 +283,13 @@ func (o Order) Problem() string {
 		{o.Rescue != nil, []Verb{Rescue}},
 		{o.Write != nil, []Verb{Write}},
 		{o.Press != nil, []Verb{Press}},
+		{o.Follow != nil, []Verb{Follow}},
+		{o.Locate != nil, []Verb{Locate}},
+		{o.Search != nil, []Verb{Search}},
+		{o.State != nil, []Verb{State}},
+		{o.Compare != nil, []Verb{Compare}},
+		{o.Apply != nil, []Verb{Apply}},
+		{o.Revert != nil, []Verb{Revert}},
 	}
 	known := false
 	for _, part := range parts {
@@ -245,13 +302,27 @@ func (o Order) Problem() string {
 	switch {
 	case !known:
 		return fmt.Sprintf("%q is not known", o.Verb)
-	case o.Verb != Verify && o.Verb != Write && o.Verb != Press && storesIn(o.Store) != 1: // these need no store
+	case o.Restore != nil && o.Restore.Target != nil && (o.Restore.Stopped || o.Restore.Foreign):
+		return "a log leads on from backups of this operator in a store alone"
+	case o.Delete != nil && o.Delete.Log != nil && o.Delete.Log.Problem() != "":
+		return o.Delete.Log.Problem()
+	case o.Search != nil && o.Search.problem() != "":
+		return o.Search.problem()
+	case o.Compare != nil && o.Compare.problem() != "":
+		return o.Compare.problem()
+	case !o.needsNoStore() && storesIn(o.Store) != 1:
 		return fmt.Sprintf("it names %d stores", storesIn(o.Store))
 	}
 	return ""
 }
 
-func storesIn(s v1alpha1.EtcdBackupStoreSpec) int {
+// needsNoStore says whether the order is about no store: beside some verbs, what is about a VolumeSnapshot.
+func (o Order) needsNoStore() bool {
+	isOfSnapshot := o.Rescue != nil && o.Rescue.InPlace || o.Restore != nil && o.Restore.Stopped
+	return o.Verb == Verify || o.Verb == Write || o.Verb == Press || isOfSnapshot
+}
+
+func storesIn(s v1beta1.EtcdBackupStoreSpec) int {
 	count := 0
 	for _, isGiven := range []bool{s.S3 != nil, s.GCS != nil, s.Azure != nil, s.Volume != nil} {
 		if isGiven {

@@ -17,7 +17,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/azureblob"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // AzureIdentity is the identity of a ServiceAccount at Microsoft Entra. What the webhook of Azure Workload Identity puts
@@ -28,7 +28,7 @@ type AzureIdentity struct {
 	TokenFile string // AZURE_FEDERATED_TOKEN_FILE
 }
 
-func (c Config) openAzure(ctx context.Context, spec v1alpha1.AzureStore) (Store, error) {
+func (c Config) openAzure(ctx context.Context, spec v1beta1.AzureStore) (Store, error) {
 	prefix, err := folderOf(spec.Prefix)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (c Config) openAzure(ctx context.Context, spec v1alpha1.AzureStore) (Store,
 
 // checkAzureAddress also looks at the address that an account makes. An account key only signs.
 func (c Config) checkAzureAddress(endpoint string) error {
-	if err := checkEndpoint(endpoint); err != nil || c.Keys[v1alpha1.KeyAccountKey] != "" {
+	if err := checkEndpoint(endpoint); err != nil || c.Keys[v1beta1.KeyAccountKey] != "" {
 		return err
 	}
 	return c.Allowed.mayGetTokens(azureBlobs, endpoint)
@@ -74,14 +74,14 @@ func (s storageTokens) GetToken(ctx context.Context, asked policy.TokenRequestOp
 	return s.TokenCredential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{storageScope}, EnableCAE: asked.EnableCAE})
 }
 
-func (c Config) azureClient(spec v1alpha1.AzureStore, address string, transport *http.Client) (*container.Client, error) {
+func (c Config) azureClient(spec v1beta1.AzureStore, address string, transport *http.Client) (*container.Client, error) {
 	common := azcore.ClientOptions{
 		Transport: transport,
 		Telemetry: policy.TelemetryOptions{Disabled: true},
 		Retry:     policy.RetryOptions{MaxRetries: 2, RetryDelay: 500 * time.Millisecond, MaxRetryDelay: 5 * time.Second},
 	}
 	options := &container.ClientOptions{ClientOptions: common}
-	accountKey, sasToken, id := c.Keys[v1alpha1.KeyAccountKey], c.Keys[v1alpha1.KeySASToken], c.Azure
+	accountKey, sasToken, id := c.Keys[v1beta1.KeyAccountKey], c.Keys[v1beta1.KeySASToken], c.Azure
 	switch {
 	case accountKey != "":
 		key, err := container.NewSharedKeyCredential(spec.Account, accountKey)

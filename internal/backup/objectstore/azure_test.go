@@ -8,7 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
@@ -42,10 +42,10 @@ func newAzure(t *testing.T) world {
 
 func azureConfig(address, prefix string) objectstore.Config {
 	return objectstore.Config{
-		Spec: v1alpha1.EtcdBackupStoreSpec{Azure: &v1alpha1.AzureStore{
+		Spec: v1beta1.EtcdBackupStoreSpec{Azure: &v1beta1.AzureStore{
 			Container: "backups", Prefix: prefix, Account: azureAccount, Endpoint: address + "/" + azureAccount,
 		}},
-		Keys: map[string]string{v1alpha1.KeyAccountKey: azureKey}, Allowed: objectstore.Endpoints{address},
+		Keys: map[string]string{v1beta1.KeyAccountKey: azureKey}, Allowed: objectstore.Endpoints{address},
 	}
 }
 
@@ -75,7 +75,7 @@ func TestAzureRefusals(t *testing.T) {
 		change func(*objectstore.Config)
 		want   objectstore.Kind
 	}{
-		"key":       {func(c *objectstore.Config) { c.Keys[v1alpha1.KeyAccountKey] = "d3Jvbmc=" }, objectstore.Forbidden},
+		"key":       {func(c *objectstore.Config) { c.Keys[v1beta1.KeyAccountKey] = "d3Jvbmc=" }, objectstore.Forbidden},
 		"expired":   {func(c *objectstore.Config) { c.Keys = sasToken(t, "", -time.Hour) }, objectstore.Forbidden},
 		"container": {func(c *objectstore.Config) { c.Spec.Azure.Container = "nothing" }, objectstore.NoBucket},
 	} {
@@ -103,5 +103,5 @@ func sasToken(t *testing.T, before string, lasts time.Duration) map[string]strin
 	}
 	token, err := values.SignWithSharedKey(key)
 	must(t, err)
-	return map[string]string{v1alpha1.KeySASToken: before + token.Encode()}
+	return map[string]string{v1beta1.KeySASToken: before + token.Encode()}
 }

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
@@ -41,16 +41,16 @@ func tokenStores(t *testing.T) map[string]func(endpoint string, allowed ...strin
 }
 
 var (
-	token = map[string]string{v1alpha1.KeySASToken: "sig=x"}
-	pair  = map[string]string{v1alpha1.KeyAccessKeyID: "a", v1alpha1.KeySecretAccessKey: "b", v1alpha1.KeySessionToken: "c"}
+	token = map[string]string{v1beta1.KeySASToken: "sig=x"}
+	pair  = map[string]string{v1beta1.KeyAccessKeyID: "a", v1beta1.KeySecretAccessKey: "b", v1beta1.KeySessionToken: "c"}
 )
 
-func s3At(endpoint, region string) v1alpha1.EtcdBackupStoreSpec {
-	return v1alpha1.EtcdBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "b", Endpoint: endpoint, Region: region}}
+func s3At(endpoint, region string) v1beta1.EtcdBackupStoreSpec {
+	return v1beta1.EtcdBackupStoreSpec{S3: &v1beta1.S3Store{Bucket: "b", Endpoint: endpoint, Region: region}}
 }
 
-func azureAt(endpoint, account string) v1alpha1.EtcdBackupStoreSpec {
-	return v1alpha1.EtcdBackupStoreSpec{Azure: &v1alpha1.AzureStore{Container: "b", Account: account, Endpoint: endpoint}}
+func azureAt(endpoint, account string) v1beta1.EtcdBackupStoreSpec {
+	return v1beta1.EtcdBackupStoreSpec{Azure: &v1beta1.AzureStore{Container: "b", Account: account, Endpoint: endpoint}}
 }
 
 // TestTokensGoToTheirProvider: what is no endpoint of the provider is refused before it is asked, unless the administrator allows it.
@@ -121,7 +121,7 @@ func TestPartsOfAddresses(t *testing.T) {
 func TestKeysThatSignGoAnywhere(t *testing.T) {
 	for _, config := range []objectstore.Config{
 		{Spec: s3At("http://minio:9000", "my_region"), Keys: pair},
-		{Spec: azureAt("http://azurite:10000/account", "account"), Keys: map[string]string{v1alpha1.KeyAccountKey: azureKey}},
+		{Spec: azureAt("http://azurite:10000/account", "account"), Keys: map[string]string{v1beta1.KeyAccountKey: azureKey}},
 	} {
 		if _, err := objectstore.Open(t.Context(), config); err != nil {
 			t.Error(err)

@@ -112,10 +112,13 @@ func quoted(words string) string {
 // Unwrap is the error of the library.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is compares with a Kind. NotFound is an fs.ErrNotExist as well, for callers that know no stores.
+// Is compares with a Kind. NotFound is an fs.ErrNotExist as well, and Exists an fs.ErrExist, for callers that know no stores.
 func (e *Error) Is(target error) bool {
-	if target == fs.ErrNotExist {
+	switch target {
+	case fs.ErrNotExist:
 		return e.Kind == NotFound
+	case fs.ErrExist:
+		return e.Kind == Exists
 	}
 	kind, ok := target.(Kind)
 	return ok && kind == e.Kind

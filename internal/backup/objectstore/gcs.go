@@ -19,7 +19,7 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 	googleScope    = storage.ScopeReadWrite
 )
 
-func (c Config) openGCS(ctx context.Context, spec v1alpha1.GCSStore) (Store, error) {
+func (c Config) openGCS(ctx context.Context, spec v1beta1.GCSStore) (Store, error) {
 	if os.Getenv("STORAGE_EMULATOR_HOST") != "" {
 		// The library would send everything there, without credentials.
 		return nil, &Error{Kind: Invalid, Do: "open", Name: spec.Bucket, Message: "STORAGE_EMULATOR_HOST is set in the environment"}
@@ -73,7 +73,7 @@ func (c Config) gcsClient(ctx context.Context, bucket string) (*http.Client, err
 		return nil, err
 	}
 	tokens := google.ComputeTokenSource("", googleScope)
-	if credentials := c.Keys[v1alpha1.KeyCredentialsJSON]; credentials != "" {
+	if credentials := c.Keys[v1beta1.KeyCredentialsJSON]; credentials != "" {
 		key, err := google.JWTConfigFromJSON([]byte(credentials), googleScope)
 		if err != nil {
 			return nil, &Error{Kind: Invalid, Do: "use credentials", Name: bucket, Message: "not the key of a service account in JSON", cause: err}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
@@ -72,7 +72,7 @@ func TestGCSTokenRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := w.config("http://"+w.address, nil, "")
-			config.Keys[v1alpha1.KeyCredentialsJSON] = serviceAccount(t, tokens(t, http.StatusBadRequest, test.body))
+			config.Keys[v1beta1.KeyCredentialsJSON] = serviceAccount(t, tokens(t, http.StatusBadRequest, test.body))
 			refuses(t, open(t, config), test.want)
 		})
 	}
@@ -106,8 +106,8 @@ func tokens(t *testing.T, status int, body string) string {
 // inGoogle is a bucket at an endpoint, with the key of a service account.
 func inGoogle(endpoint, key string, allowed ...string) objectstore.Config {
 	return objectstore.Config{
-		Spec: v1alpha1.EtcdBackupStoreSpec{GCS: &v1alpha1.GCSStore{Bucket: "backups", Endpoint: endpoint}},
-		Keys: map[string]string{v1alpha1.KeyCredentialsJSON: key}, Allowed: allowed,
+		Spec: v1beta1.EtcdBackupStoreSpec{GCS: &v1beta1.GCSStore{Bucket: "backups", Endpoint: endpoint}},
+		Keys: map[string]string{v1beta1.KeyCredentialsJSON: key}, Allowed: allowed,
 	}
 }
 

@@ -18,20 +18,20 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // The words of S3.
 var (
-	encryptions = map[v1alpha1.S3EncryptionMode]types.ServerSideEncryption{
-		v1alpha1.EncryptionSSE: types.ServerSideEncryptionAes256, v1alpha1.EncryptionKMS: types.ServerSideEncryptionAwsKms,
+	encryptions = map[v1beta1.S3EncryptionMode]types.ServerSideEncryption{
+		v1beta1.EncryptionSSE: types.ServerSideEncryptionAes256, v1beta1.EncryptionKMS: types.ServerSideEncryptionAwsKms,
 	}
-	lockModes = map[v1alpha1.S3LockMode]types.ObjectLockMode{
-		v1alpha1.LockGovernance: types.ObjectLockModeGovernance, v1alpha1.LockCompliance: types.ObjectLockModeCompliance,
+	lockModes = map[v1beta1.S3LockMode]types.ObjectLockMode{
+		v1beta1.LockGovernance: types.ObjectLockModeGovernance, v1beta1.LockCompliance: types.ObjectLockModeCompliance,
 	}
 )
 
-func (c Config) openS3(ctx context.Context, spec v1alpha1.S3Store) (Store, error) {
+func (c Config) openS3(ctx context.Context, spec v1beta1.S3Store) (Store, error) {
 	prefix, err := folderOf(spec.Prefix)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (c Config) openS3(ctx context.Context, spec v1alpha1.S3Store) (Store, error
 	return &remote{dialect: s3Dialect{api, spec, c.LockedUntil}, bucket: bucket, prefix: prefix, client: client}, nil
 }
 
-func (c Config) s3Options(spec v1alpha1.S3Store, client *http.Client) (s3.Options, error) {
+func (c Config) s3Options(spec v1beta1.S3Store, client *http.Client) (s3.Options, error) {
 	spec.Region = cmp.Or(spec.Region, "us-east-1") // which most other stores expect
 	if err := c.checkS3Address(spec); err != nil {
 		return s3.Options{}, err
@@ -82,8 +82,8 @@ func (c Config) s3Options(spec v1alpha1.S3Store, client *http.Client) (s3.Option
 }
 
 // checkS3Address is about where requests go: to Amazon's address in the region, or to an endpoint that a user wrote.
-func (c Config) checkS3Address(spec v1alpha1.S3Store) error {
-	byIdentity := c.Keys[v1alpha1.KeyAccessKeyID] == "" && c.Keys[v1alpha1.KeySecretAccessKey] == ""
+func (c Config) checkS3Address(spec v1beta1.S3Store) error {
+	byIdentity := c.Keys[v1beta1.KeyAccessKeyID] == "" && c.Keys[v1beta1.KeySecretAccessKey] == ""
 	if spec.Endpoint == "" || byIdentity { // STS is asked in the region, too
 		if err := checkRegion(spec.Region); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (c Config) checkS3Address(spec v1alpha1.S3Store) error {
 // s3Dialect asks S3 itself where gocloud.dev has no words, such as versions and locks, or takes more memory.
 type s3Dialect struct {
 	api         *s3.Client
-	spec        v1alpha1.S3Store
+	spec        v1beta1.S3Store
 	lockedUntil time.Time
 }
 

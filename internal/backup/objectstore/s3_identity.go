@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // AWSIdentity is the identity of a ServiceAccount at Amazon. What Kubernetes puts into the environment of a Pod for it is
@@ -28,11 +28,11 @@ type AWSIdentity struct {
 }
 
 // s3Credentials are keys, or an identity; without either a store is refused, instead of looking for keys anywhere else.
-func (c Config) s3Credentials(spec v1alpha1.S3Store, client *http.Client) (aws.CredentialsProvider, error) {
-	keyID, secret, id := c.Keys[v1alpha1.KeyAccessKeyID], c.Keys[v1alpha1.KeySecretAccessKey], c.AWS
+func (c Config) s3Credentials(spec v1beta1.S3Store, client *http.Client) (aws.CredentialsProvider, error) {
+	keyID, secret, id := c.Keys[v1beta1.KeyAccessKeyID], c.Keys[v1beta1.KeySecretAccessKey], c.AWS
 	switch {
 	case keyID != "" && secret != "":
-		return credentials.NewStaticCredentialsProvider(keyID, secret, c.Keys[v1alpha1.KeySessionToken]), nil
+		return credentials.NewStaticCredentialsProvider(keyID, secret, c.Keys[v1beta1.KeySessionToken]), nil
 	case keyID != "" || secret != "":
 		words := "access key ID and secret access key belong together"
 		return nil, &Error{Kind: Invalid, Do: "use credentials", Name: spec.Bucket, Message: words}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
@@ -25,21 +25,21 @@ func TestS3WriteRequest(t *testing.T) {
 			"X-Amz-Object-Lock-Mode": "",
 		}},
 		"SSE": {func(c *objectstore.Config) {
-			c.Spec.S3.Encryption = &v1alpha1.S3Encryption{Mode: v1alpha1.EncryptionSSE}
+			c.Spec.S3.Encryption = &v1beta1.S3Encryption{Mode: v1beta1.EncryptionSSE}
 		}, map[string]string{"X-Amz-Server-Side-Encryption": "AES256"}},
 		"KMS": {func(c *objectstore.Config) {
-			c.Spec.S3.Encryption = &v1alpha1.S3Encryption{Mode: v1alpha1.EncryptionKMS, Key: "key"}
+			c.Spec.S3.Encryption = &v1beta1.S3Encryption{Mode: v1beta1.EncryptionKMS, Key: "key"}
 		}, map[string]string{
 			"X-Amz-Server-Side-Encryption": "aws:kms", "X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id": "key",
 		}},
 		"lock": {func(c *objectstore.Config) {
-			c.Spec.S3.Lock, c.LockedUntil = &v1alpha1.S3Lock{Mode: v1alpha1.LockCompliance, Days: 30}, until
+			c.Spec.S3.Lock, c.LockedUntil = &v1beta1.S3Lock{Mode: v1beta1.LockCompliance, Days: 30}, until
 		}, map[string]string{"X-Amz-Object-Lock-Mode": "COMPLIANCE", "X-Amz-Object-Lock-Retain-Until-Date": "2030-01-02T03:04:05Z"}},
 		"lock that a user can remove": {func(c *objectstore.Config) {
-			c.Spec.S3.Lock, c.LockedUntil = &v1alpha1.S3Lock{Mode: v1alpha1.LockGovernance, Days: 30}, until
+			c.Spec.S3.Lock, c.LockedUntil = &v1beta1.S3Lock{Mode: v1beta1.LockGovernance, Days: 30}, until
 		}, map[string]string{"X-Amz-Object-Lock-Mode": "GOVERNANCE", "X-Amz-Object-Lock-Retain-Until-Date": "2030-01-02T03:04:05Z"}},
 		"lock, and no backup": {func(c *objectstore.Config) {
-			c.Spec.S3.Lock = &v1alpha1.S3Lock{Mode: v1alpha1.LockCompliance, Days: 30}
+			c.Spec.S3.Lock = &v1beta1.S3Lock{Mode: v1beta1.LockCompliance, Days: 30}
 		}, map[string]string{"X-Amz-Object-Lock-Mode": "", "X-Amz-Object-Lock-Retain-Until-Date": ""}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
@@ -46,8 +46,8 @@ func newS3(t *testing.T, flags ...string) world {
 
 func s3Config(address, prefix string) objectstore.Config {
 	return objectstore.Config{
-		Spec: v1alpha1.EtcdBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "backups", Prefix: prefix, Endpoint: address, PathStyle: true}},
-		Keys: map[string]string{v1alpha1.KeyAccessKeyID: s3Key, v1alpha1.KeySecretAccessKey: s3Secret},
+		Spec: v1beta1.EtcdBackupStoreSpec{S3: &v1beta1.S3Store{Bucket: "backups", Prefix: prefix, Endpoint: address, PathStyle: true}},
+		Keys: map[string]string{v1beta1.KeyAccessKeyID: s3Key, v1beta1.KeySecretAccessKey: s3Secret},
 	}
 }
 
@@ -85,8 +85,8 @@ func TestS3Refusals(t *testing.T) {
 		change func(*objectstore.Config)
 		want   objectstore.Kind
 	}{
-		"key":    {func(c *objectstore.Config) { c.Keys[v1alpha1.KeyAccessKeyID] = "nobody" }, objectstore.Forbidden},
-		"secret": {func(c *objectstore.Config) { c.Keys[v1alpha1.KeySecretAccessKey] = "wrong" }, objectstore.Forbidden},
+		"key":    {func(c *objectstore.Config) { c.Keys[v1beta1.KeyAccessKeyID] = "nobody" }, objectstore.Forbidden},
+		"secret": {func(c *objectstore.Config) { c.Keys[v1beta1.KeySecretAccessKey] = "wrong" }, objectstore.Forbidden},
 		"region": {func(c *objectstore.Config) { c.Spec.S3.Region = "eu-central-1" }, objectstore.WrongRegion},
 		"bucket": {func(c *objectstore.Config) { c.Spec.S3.Bucket = "nothing" }, objectstore.NoBucket},
 	} {
@@ -153,9 +153,9 @@ func TestS3LockedUntil(t *testing.T) {
 	w := newS3(t)
 	bucket(t, s3API(w), "locked", true)
 	until := time.Now().Add(time.Hour).Truncate(time.Second).UTC()
-	for _, mode := range []v1alpha1.S3LockMode{v1alpha1.LockCompliance, v1alpha1.LockGovernance} {
+	for _, mode := range []v1beta1.S3LockMode{v1beta1.LockCompliance, v1beta1.LockGovernance} {
 		config := s3Config("http://"+w.address, string(mode))
-		config.Spec.S3.Bucket, config.Spec.S3.Lock, config.LockedUntil = "locked", &v1alpha1.S3Lock{Mode: mode}, until
+		config.Spec.S3.Bucket, config.Spec.S3.Lock, config.LockedUntil = "locked", &v1beta1.S3Lock{Mode: mode}, until
 		s := open(t, config)
 		put(t, s, "a", "content")
 		err := s.Delete(t.Context(), "a")

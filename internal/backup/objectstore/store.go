@@ -18,7 +18,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // MaxObject is the most bytes that Put takes: twice a part of a backup. With retries a write of this size takes two minutes at most.
@@ -72,9 +72,9 @@ type Object struct {
 
 // Config is a store as its EtcdBackupStore says it, and what that does not say.
 type Config struct {
-	Spec v1alpha1.EtcdBackupStoreSpec
+	Spec v1beta1.EtcdBackupStoreSpec
 
-	Keys    map[string]string // of the Secret that the spec names, by v1alpha1.Key…
+	Keys    map[string]string // of the Secret that the spec names, by v1beta1.Key…
 	AWS     AWSIdentity       // without keys
 	Azure   AzureIdentity     // without keys
 	Allowed Endpoints         // that may be sent tokens, besides the provider's

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 const (
@@ -38,7 +38,7 @@ type volume struct {
 	once   sync.Once // files of writers that died are looked for once
 }
 
-func (c Config) openVolume(spec v1alpha1.VolumeStore) (Store, error) {
+func (c Config) openVolume(spec v1beta1.VolumeStore) (Store, error) {
 	prefix, err := folderOf(spec.Path)
 	if err != nil {
 		return nil, err

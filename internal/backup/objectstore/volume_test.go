@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
 
 func onVolume(mount, path string) objectstore.Config {
-	return objectstore.Config{Spec: v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Path: path}}, Mount: mount}
+	return objectstore.Config{Spec: v1beta1.EtcdBackupStoreSpec{Volume: &v1beta1.VolumeStore{Path: path}}, Mount: mount}
 }
 
 func TestVolume(t *testing.T) {

@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Seen is what was read for the schedule of one EtcdCluster, and nothing concluded from it.
 type Seen struct {
-	Cluster  *v1alpha1.EtcdCluster     // with spec.backup
-	Store    *v1alpha1.EtcdBackupStore // that it names; nil: there is none
-	Backups  []v1alpha1.EtcdBackup     // of the namespace
-	Clusters []v1alpha1.EtcdCluster    // of the namespace: some may be restored from one of these
-	Restores []v1alpha1.EtcdRestore    // of the namespace: some may be about to restore one of these
+	Cluster  *v1beta1.EtcdCluster     // with spec.backup
+	Store    *v1beta1.EtcdBackupStore // that it names; nil: there is none
+	Backups  []v1beta1.EtcdBackup     // of the namespace
+	Clusters []v1beta1.EtcdCluster    // of the namespace: some may be restored from one of these
+	Restores []v1beta1.EtcdRestore    // of the namespace: some may be about to restore one of these
 	Now      time.Time
 }
 
@@ -36,7 +36,7 @@ func Facts(seen Seen) View {
 			v.Keep.Age = r.Age.Duration
 		}
 	}
-	if ready := readiness(seen); ready != nil && ready.Reason == v1alpha1.ReasonAppendOnly {
+	if ready := readiness(seen); ready != nil && ready.Reason == v1beta1.ReasonAppendOnly {
 		v.Kept = ready.Message
 	}
 	for i := range seen.Backups {
@@ -48,18 +48,18 @@ func Facts(seen Seen) View {
 }
 
 // isMade says whether the schedule of the cluster has made the backup.
-func isMade(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) bool {
-	return b.Labels[v1alpha1.LabelScheduled] != "" && b.Spec.Found == "" && b.Annotations[v1alpha1.AnnotationClusterUID] == string(c.UID)
+func isMade(c *v1beta1.EtcdCluster, b *v1beta1.EtcdBackup) bool {
+	return b.Labels[v1beta1.LabelScheduled] != "" && b.Spec.Found == "" && b.Annotations[v1beta1.AnnotationClusterUID] == string(c.UID)
 }
 
 // obstacle is why no backup can be made now. A backup that was made nevertheless would be given up some hours later.
 func obstacle(seen Seen) Obstacle {
 	c, name := seen.Cluster, seen.Cluster.Spec.Backup.Store
 	if c.Status.ClusterID == "" {
-		return Obstacle{v1alpha1.ReasonClusterNotFormed, "no backup is made before the cluster has formed"}
+		return Obstacle{v1beta1.ReasonClusterNotFormed, "no backup is made before the cluster has formed"}
 	}
 	if seen.Store == nil {
-		return Obstacle{v1alpha1.ReasonStoreMissing, fmt.Sprintf("no backup is made: EtcdBackupStore %s does not exist; create it", name)}
+		return Obstacle{v1beta1.ReasonStoreMissing, fmt.Sprintf("no backup is made: EtcdBackupStore %s does not exist; create it", name)}
 	}
 	ready := readiness(seen)
 	if ready == nil || ready.Status != metav1.ConditionTrue {
@@ -67,10 +67,10 @@ func obstacle(seen Seen) Obstacle {
 		if ready != nil {
 			why = ready.Message
 		}
-		return Obstacle{v1alpha1.ReasonStoreUnready, fmt.Sprintf("no backup is made: EtcdBackupStore %s is not ready: %s", name, why)}
+		return Obstacle{v1beta1.ReasonStoreUnready, fmt.Sprintf("no backup is made: EtcdBackupStore %s is not ready: %s", name, why)}
 	}
 	if c.Size() == 0 {
-		return Obstacle{v1alpha1.ReasonClusterHibernated, "no backup is made while spec.size is 0: the data does not change"}
+		return Obstacle{v1beta1.ReasonClusterHibernated, "no backup is made while spec.size is 0: the data does not change"}
 	}
 	return Obstacle{}
 }
@@ -80,22 +80,22 @@ func readiness(seen Seen) *metav1.Condition {
 	if seen.Store == nil {
 		return nil
 	}
-	return meta.FindStatusCondition(seen.Store.Status.Conditions, v1alpha1.ConditionReady)
+	return meta.FindStatusCondition(seen.Store.Status.Conditions, v1beta1.ConditionReady)
 }
 
-func made(seen Seen, b *v1alpha1.EtcdBackup) Made {
+func made(seen Seen, b *v1beta1.EtcdBackup) Made {
 	s := b.Status
 	m := Made{
 		Name: b.Name, For: b.CreationTimestamp.Time, Created: b.CreationTimestamp.Time, Deleting: b.DeletionTimestamp != nil,
-		Complete: isComplete(b), Failed: s.Phase == v1alpha1.BackupFailed, Proof: proof(b), InUse: use(seen, b),
+		Complete: isComplete(b), Failed: s.Phase == v1beta1.BackupFailed, Proof: proof(b), InUse: use(seen, b),
 	}
-	if due, err := time.Parse(time.RFC3339, b.Annotations[v1alpha1.AnnotationScheduledFor]); err == nil {
+	if due, err := time.Parse(time.RFC3339, b.Annotations[v1beta1.AnnotationScheduledFor]); err == nil {
 		m.For = due
 	}
 	if m.Complete {
 		m.Started, m.ClusterID, m.Revision = m.For, s.ClusterID, s.Revision
 		if s.StartedAt != nil {
-			m.Started = v1alpha1.BegunAt(b)
+			m.Started = v1beta1.BegunAt(b)
 		}
 	}
 	if s.LockedUntil != nil {
@@ -109,7 +109,7 @@ func made(seen Seen, b *v1alpha1.EtcdBackup) Made {
 const deletion = "Delete"
 
 // refusal is why the store does not delete a backup whose object is being deleted; empty if no reason is known.
-func refusal(b *v1alpha1.EtcdBackup, now time.Time) string {
+func refusal(b *v1beta1.EtcdBackup, now time.Time) string {
 	s := b.Status
 	switch {
 	case s.LockedUntil != nil && s.LockedUntil.After(now):
@@ -120,22 +120,22 @@ func refusal(b *v1alpha1.EtcdBackup, now time.Time) string {
 	return ""
 }
 
-func isComplete(b *v1alpha1.EtcdBackup) bool {
-	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete)
+func isComplete(b *v1beta1.EtcdBackup) bool {
+	return meta.IsStatusConditionTrue(b.Status.Conditions, v1beta1.ConditionComplete)
 }
 
-func isVerified(b *v1alpha1.EtcdBackup) bool {
-	return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
+func isVerified(b *v1beta1.EtcdBackup) bool {
+	return meta.IsStatusConditionTrue(b.Status.Conditions, v1beta1.ConditionVerified)
 }
 
-func proof(b *v1alpha1.EtcdBackup) Proof {
-	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
+func proof(b *v1beta1.EtcdBackup) Proof {
+	verified := meta.FindStatusCondition(b.Status.Conditions, v1beta1.ConditionVerified)
 	switch {
 	case verified == nil:
 		return Unproven
 	case verified.Status == metav1.ConditionTrue:
 		return Verified
-	case verified.Reason == v1alpha1.ReasonNotWanted:
+	case verified.Reason == v1beta1.ReasonNotWanted:
 		return Untried
 	default:
 		return Unproven
@@ -143,21 +143,21 @@ func proof(b *v1alpha1.EtcdBackup) Proof {
 }
 
 // use is what needs a backup now; empty if nothing does.
-func use(seen Seen, b *v1alpha1.EtcdBackup) string {
-	if b.Status.Phase == v1alpha1.BackupVerifying {
+func use(seen Seen, b *v1beta1.EtcdBackup) string {
+	if b.Status.Phase == v1beta1.BackupVerifying {
 		return "it is being verified"
 	}
-	if i := slices.IndexFunc(seen.Clusters, func(c v1alpha1.EtcdCluster) bool { return isRestored(&c, b) }); i >= 0 {
+	if i := slices.IndexFunc(seen.Clusters, func(c v1beta1.EtcdCluster) bool { return isRestored(&c, b) }); i >= 0 {
 		return "EtcdCluster " + seen.Clusters[i].Name + " is restored from it"
 	}
-	if i := slices.IndexFunc(seen.Restores, func(r v1alpha1.EtcdRestore) bool { return mayRestore(&r, b) }); i >= 0 {
+	if i := slices.IndexFunc(seen.Restores, func(r v1beta1.EtcdRestore) bool { return mayRestore(&r, b) }); i >= 0 {
 		return "EtcdRestore " + seen.Restores[i].Name + " may yet restore it"
 	}
 	return ""
 }
 
 // isRestored says whether a cluster begins with that backup, or is about to.
-func isRestored(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) bool {
+func isRestored(c *v1beta1.EtcdCluster, b *v1beta1.EtcdBackup) bool {
 	if s := c.Status.Restore; s != nil && s.Path != "" {
 		return s.CompletedAt == nil && (s.Backup == b.Name || s.Path == b.Status.Path)
 	}
@@ -165,8 +165,8 @@ func isRestored(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) bool {
 }
 
 // mayRestore says whether an EtcdRestore that has not ended means that backup: a user who has read its preview may confirm it.
-func mayRestore(r *v1alpha1.EtcdRestore, b *v1alpha1.EtcdBackup) bool {
-	if r.Status.Phase == v1alpha1.RestoreComplete || r.Status.Phase == v1alpha1.RestoreUndone || !r.DeletionTimestamp.IsZero() {
+func mayRestore(r *v1beta1.EtcdRestore, b *v1beta1.EtcdBackup) bool {
+	if r.Status.Phase == v1beta1.RestoreComplete || r.Status.Phase == v1beta1.RestoreUndone || !r.DeletionTimestamp.IsZero() {
 		return false
 	}
 	return r.Spec.Backup == b.Name || r.Status.Preview != nil && r.Status.Preview.Backup == b.Name

@@ -9,27 +9,27 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/schedule"
 )
 
 // TestBackupThatMayYetBeRestoredStays: an EtcdRestore that shows its preview may be confirmed at any moment.
 func TestBackupThatMayYetBeRestoredStays(t *testing.T) {
-	for phase, isUsed := range map[v1alpha1.RestorePhase]bool{
-		v1alpha1.RestorePending: true, v1alpha1.RestorePreviewed: true, v1alpha1.RestoreBackingUp: true, v1alpha1.RestoreRunning: true,
-		v1alpha1.RestoreComplete: false, v1alpha1.RestoreUndone: false,
+	for phase, isUsed := range map[v1beta1.RestorePhase]bool{
+		v1beta1.RestorePending: true, v1beta1.RestorePreviewed: true, v1beta1.RestoreBackingUp: true, v1beta1.RestoreRunning: true,
+		v1beta1.RestoreComplete: false, v1beta1.RestoreUndone: false,
 	} {
-		c := v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u"}}
-		c.Spec.Backup = &v1alpha1.Backup{Store: "offsite", Schedule: "@daily"}
-		b := v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{
-			Name: "a-1", Labels: map[string]string{v1alpha1.LabelScheduled: "a"},
-			Annotations: map[string]string{v1alpha1.AnnotationClusterUID: "u"},
+		c := v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u"}}
+		c.Spec.Backup = &v1beta1.Backup{Store: "offsite", Schedule: "@daily"}
+		b := v1beta1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{
+			Name: "a-1", Labels: map[string]string{v1beta1.LabelScheduled: "a"},
+			Annotations: map[string]string{v1beta1.AnnotationClusterUID: "u"},
 		}}
-		b.Spec = v1alpha1.EtcdBackupSpec{Cluster: "a", Store: "offsite"}
-		r := v1alpha1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: "back"}}
-		r.Status.Phase, r.Status.Preview = phase, &v1alpha1.RestorePreview{Backup: "a-1"}
+		b.Spec = v1beta1.EtcdBackupSpec{Cluster: "a", Store: "offsite"}
+		r := v1beta1.EtcdRestore{ObjectMeta: metav1.ObjectMeta{Name: "back"}}
+		r.Status.Phase, r.Status.Preview = phase, &v1beta1.RestorePreview{Backup: "a-1"}
 		view := schedule.Facts(schedule.Seen{
-			Cluster: &c, Backups: []v1alpha1.EtcdBackup{b}, Restores: []v1alpha1.EtcdRestore{r}, Now: time.Now(),
+			Cluster: &c, Backups: []v1beta1.EtcdBackup{b}, Restores: []v1beta1.EtcdRestore{r}, Now: time.Now(),
 		})
 		if len(view.Made) != 1 || strings.Contains(view.Made[0].InUse, "back") != isUsed {
 			t.Errorf("%s: %+v", phase, view.Made)
@@ -38,20 +38,20 @@ func TestBackupThatMayYetBeRestoredStays(t *testing.T) {
 }
 
 // ofSchedule is a backup that the schedule of cluster u has made for that time.
-func ofSchedule(name string, due, created, began time.Time, revision int64, phase v1alpha1.BackupPhase) v1alpha1.EtcdBackup {
-	b := v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Labels: map[string]string{v1alpha1.LabelScheduled: "true"}, CreationTimestamp: metav1.NewTime(created),
-		Annotations: map[string]string{v1alpha1.AnnotationClusterUID: "u", v1alpha1.AnnotationScheduledFor: due.Format(time.RFC3339)},
+func ofSchedule(name string, due, created, began time.Time, revision int64, phase v1beta1.BackupPhase) v1beta1.EtcdBackup {
+	b := v1beta1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{v1beta1.LabelScheduled: "true"}, CreationTimestamp: metav1.NewTime(created),
+		Annotations: map[string]string{v1beta1.AnnotationClusterUID: "u", v1beta1.AnnotationScheduledFor: due.Format(time.RFC3339)},
 	}}
-	b.Spec = v1alpha1.EtcdBackupSpec{Cluster: "a", Store: "offsite"}
-	b.Status = v1alpha1.EtcdBackupStatus{Phase: phase, ClusterUID: "u", ClusterID: "c", Revision: revision}
+	b.Spec = v1beta1.EtcdBackupSpec{Cluster: "a", Store: "offsite"}
+	b.Status = v1beta1.EtcdBackupStatus{Phase: phase, ClusterUID: "u", ClusterID: "c", Revision: revision}
 	complete := metav1.ConditionFalse
-	if phase == v1alpha1.BackupComplete {
+	if phase == v1beta1.BackupComplete {
 		complete, b.Status.StartedAt = metav1.ConditionTrue, &metav1.Time{Time: began}
 	}
 	b.Status.Conditions = []metav1.Condition{
-		{Type: v1alpha1.ConditionComplete, Status: complete, Message: "the disk is full", LastTransitionTime: metav1.NewTime(created)},
-		{Type: v1alpha1.ConditionVerified, Status: complete},
+		{Type: v1beta1.ConditionComplete, Status: complete, Message: "the disk is full", LastTransitionTime: metav1.NewTime(created)},
+		{Type: v1beta1.ConditionVerified, Status: complete},
 	}
 	return b
 }
@@ -59,15 +59,15 @@ func ofSchedule(name string, due, created, began time.Time, revision int64, phas
 // TestReportDespiteClocks: a backup for the future is neither the newest for ten years nor hides that all others fail.
 func TestReportDespiteClocks(t *testing.T) {
 	now, future := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC), time.Date(2036, 11, 24, 12, 0, 0, 0, time.UTC)
-	c := v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", CreationTimestamp: metav1.NewTime(now.AddDate(-1, 0, 0))}}
-	c.Spec.Backup, c.Status.ClusterID = &v1alpha1.Backup{Store: "offsite", Schedule: "@hourly"}, "c"
-	store := v1alpha1.EtcdBackupStore{}
-	store.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue}}
+	c := v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", CreationTimestamp: metav1.NewTime(now.AddDate(-1, 0, 0))}}
+	c.Spec.Backup, c.Status.ClusterID = &v1beta1.Backup{Store: "offsite", Schedule: "@hourly"}, "c"
+	store := v1beta1.EtcdBackupStore{}
+	store.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue}}
 	hours := func(n time.Duration) time.Time { return now.Add(-n * time.Hour) }
-	seen := schedule.Seen{Cluster: &c, Store: &store, Now: now, Backups: []v1alpha1.EtcdBackup{
-		ofSchedule("ahead", future, hours(4), future, 5, v1alpha1.BackupComplete),
-		ofSchedule("good", hours(3), hours(3), hours(3), 6, v1alpha1.BackupComplete),
-		ofSchedule("failed", hours(1), hours(1), hours(1), 0, v1alpha1.BackupFailed),
+	seen := schedule.Seen{Cluster: &c, Store: &store, Now: now, Backups: []v1beta1.EtcdBackup{
+		ofSchedule("ahead", future, hours(4), future, 5, v1beta1.BackupComplete),
+		ofSchedule("good", hours(3), hours(3), hours(3), 6, v1beta1.BackupComplete),
+		ofSchedule("failed", hours(1), hours(1), hours(1), 0, v1beta1.BackupFailed),
 	}}
 	status := schedule.Report(seen, schedule.Facts(seen), schedule.Rest{}, nil)
 	if status.Last == nil || status.Last.Name != "good" || status.Verified.Name != "good" {
@@ -83,10 +83,10 @@ func TestReportDespiteClocks(t *testing.T) {
 }
 
 // refused is a backup that is being deleted, which its store refuses.
-func refused(name string, made time.Time) v1alpha1.EtcdBackup {
-	b := ofSchedule(name, made, made, made, 1, v1alpha1.BackupComplete)
+func refused(name string, made time.Time) v1beta1.EtcdBackup {
+	b := ofSchedule(name, made, made, made, 1, v1beta1.BackupComplete)
 	b.DeletionTimestamp = &metav1.Time{Time: made}
-	b.Status.Failure = &v1alpha1.BackupFailure{Task: "Delete", Message: "delete part 1: denied"}
+	b.Status.Failure = &v1beta1.BackupFailure{Task: "Delete", Message: "delete part 1: denied"}
 	return b
 }
 
@@ -109,17 +109,17 @@ func TestRefusedDeletions(t *testing.T) {
 		"three are refused":      {3, "", false, "rest", "False", "EtcdBackup r0 and 2 more cannot be deleted"},
 		"the store only appends": {0, "DELETE is denied", false, "rest", "False", "EtcdBackupStore offsite deletes nothing: DELETE is denied"},
 	} {
-		cluster := v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", CreationTimestamp: metav1.NewTime(days(30))}}
-		cluster.Spec.Backup = &v1alpha1.Backup{Store: "offsite", Schedule: "@yearly", Retention: &v1alpha1.Retention{Count: 2}}
+		cluster := v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u", CreationTimestamp: metav1.NewTime(days(30))}}
+		cluster.Spec.Backup = &v1beta1.Backup{Store: "offsite", Schedule: "@yearly", Retention: &v1beta1.Retention{Count: 2}}
 		cluster.Status.ClusterID = "c"
-		store := v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "offsite"}}
-		store.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonUsable}}
+		store := v1beta1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Name: "offsite"}}
+		store.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonUsable}}
 		if c.store != "" {
-			store.Status.Conditions[0].Reason, store.Status.Conditions[0].Message = v1alpha1.ReasonAppendOnly, c.store
+			store.Status.Conditions[0].Reason, store.Status.Conditions[0].Message = v1beta1.ReasonAppendOnly, c.store
 		}
 		seen := schedule.Seen{Cluster: &cluster, Store: &store, Now: now}
 		for n := range 9 {
-			seen.Backups = append(seen.Backups, ofSchedule(fmt.Sprint("d", n), days(n), days(n), days(n), int64(100-n), v1alpha1.BackupComplete))
+			seen.Backups = append(seen.Backups, ofSchedule(fmt.Sprint("d", n), days(n), days(n), days(n), int64(100-n), v1beta1.BackupComplete))
 		}
 		for n := range c.refused {
 			seen.Backups = append(seen.Backups, refused(fmt.Sprint("r", n), days(20)))
@@ -132,12 +132,12 @@ func TestRefusedDeletions(t *testing.T) {
 		if !strings.HasPrefix(step.String(), c.next) {
 			t.Errorf("%s: %s", about, step)
 		}
-		got := meta.FindStatusCondition(schedule.Report(seen, view, step, nil).Conditions, v1alpha1.ConditionRetentionApplied)
+		got := meta.FindStatusCondition(schedule.Report(seen, view, step, nil).Conditions, v1beta1.ConditionRetentionApplied)
 		if got == nil || got.Status != c.status || !strings.Contains(got.Message, c.says) {
 			t.Errorf("%s: %+v", about, got)
 		}
 		cluster.Spec.Backup.Retention = nil
-		cluster.Status.Backup = &v1alpha1.ClusterBackups{Conditions: []metav1.Condition{{Type: v1alpha1.ConditionRetentionApplied}}}
+		cluster.Status.Backup = &v1beta1.ClusterBackups{Conditions: []metav1.Condition{{Type: v1beta1.ConditionRetentionApplied}}}
 		if all := schedule.Report(seen, schedule.Facts(seen), step, nil).Conditions; len(all) != 1 {
 			t.Errorf("%s: without retention %+v", about, all)
 		}

@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Report is status.backup of the EtcdCluster after the step, given the error that it ended with. It is nil where nothing is said of
 // backups.
-func Report(seen Seen, v View, step Step, err error) *v1alpha1.ClusterBackups {
+func Report(seen Seen, v View, step Step, err error) *v1beta1.ClusterBackups {
 	c := seen.Cluster
-	s := &v1alpha1.ClusterBackups{Last: newest(seen, isComplete), Verified: newest(seen, isVerified)}
+	s := &v1beta1.ClusterBackups{Last: newest(seen, isComplete), Verified: newest(seen, isVerified)}
 	if v.Schedule == "" {
 		if s.Last == nil {
 			return nil
@@ -30,15 +30,15 @@ func Report(seen Seen, v View, step Step, err error) *v1alpha1.ClusterBackups {
 		s.Next = &metav1.Time{Time: next}
 	}
 	now := backedUp(seen, v, step, err)
-	now.Type, now.ObservedGeneration = v1alpha1.ConditionBackedUp, c.Generation
+	now.Type, now.ObservedGeneration = v1beta1.ConditionBackedUp, c.Generation
 	now.Message = strings.ToValidUTF8(now.Message[:min(len(now.Message), longest)], "")
 	meta.SetStatusCondition(&s.Conditions, now)
 	if v.Keep == (Keep{}) {
-		meta.RemoveStatusCondition(&s.Conditions, v1alpha1.ConditionRetentionApplied)
+		meta.RemoveStatusCondition(&s.Conditions, v1beta1.ConditionRetentionApplied)
 		return s
 	}
 	applied := v.applied(seen.Cluster.Spec.Backup.Store)
-	applied.Type, applied.ObservedGeneration = v1alpha1.ConditionRetentionApplied, c.Generation
+	applied.Type, applied.ObservedGeneration = v1beta1.ConditionRetentionApplied, c.Generation
 	applied.Message = strings.ToValidUTF8(applied.Message[:min(len(applied.Message), longest)], "")
 	meta.SetStatusCondition(&s.Conditions, applied)
 	return s
@@ -48,8 +48,8 @@ func Report(seen Seen, v View, step Step, err error) *v1alpha1.ClusterBackups {
 const longest = 1024
 
 // newest is the backup of the cluster with the newest data for which that is so.
-func newest(seen Seen, is func(*v1alpha1.EtcdBackup) bool) *v1alpha1.BackupPoint {
-	var all []*v1alpha1.EtcdBackup
+func newest(seen Seen, is func(*v1beta1.EtcdBackup) bool) *v1beta1.BackupPoint {
+	var all []*v1beta1.EtcdBackup
 	for i := range seen.Backups {
 		b := &seen.Backups[i]
 		ours := b.Status.ClusterUID == string(seen.Cluster.UID) && b.DeletionTimestamp == nil && b.Status.StartedAt != nil
@@ -60,8 +60,8 @@ func newest(seen Seen, is func(*v1alpha1.EtcdBackup) bool) *v1alpha1.BackupPoint
 	if len(all) == 0 {
 		return nil
 	}
-	best := v1alpha1.NewestFirst(all, v1alpha1.AgeOf)[0]
-	return &v1alpha1.BackupPoint{Name: best.Backup.Name, Time: metav1.NewTime(best.Time), Revision: best.Backup.Status.Revision}
+	best := v1beta1.NewestFirst(all, v1beta1.AgeOf)[0]
+	return &v1beta1.BackupPoint{Name: best.Backup.Name, Time: metav1.NewTime(best.Time), Revision: best.Backup.Status.Revision}
 }
 
 func backedUp(seen Seen, v View, step Step, err error) metav1.Condition {
@@ -71,7 +71,7 @@ func backedUp(seen Seen, v View, step Step, err error) metav1.Condition {
 	rest, _ := step.(Rest)
 	switch {
 	case err != nil:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonStepFailed, "trying again: %v", err)
+		return is(metav1.ConditionFalse, v1beta1.ReasonStepFailed, "trying again: %v", err)
 	case rest.Reason != "":
 		return is(metav1.ConditionFalse, rest.Reason, "%s", rest.Because)
 	case v.Obstacle != Obstacle{}:
@@ -80,14 +80,14 @@ func backedUp(seen Seen, v View, step Step, err error) metav1.Condition {
 	last, ended := v.ended()
 	switch {
 	case !ended:
-		return is(metav1.ConditionUnknown, v1alpha1.ReasonNoneYet, "the schedule has made no backup yet%s", v.coming())
+		return is(metav1.ConditionUnknown, v1beta1.ReasonNoneYet, "the schedule has made no backup yet%s", v.coming())
 	case last.Failed:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonLastFailed, "EtcdBackup %s has failed: %s%s", last.Name, failure(seen, last), v.coming())
+		return is(metav1.ConditionFalse, v1beta1.ReasonLastFailed, "EtcdBackup %s has failed: %s%s", last.Name, failure(seen, last), v.coming())
 	case last.Proof == Unproven && last.InUse == "":
-		return is(metav1.ConditionFalse, v1alpha1.ReasonUnverified, "EtcdBackup %s is in the store, and is not verified: %s; none is deleted%s",
+		return is(metav1.ConditionFalse, v1beta1.ReasonUnverified, "EtcdBackup %s is in the store, and is not verified: %s; none is deleted%s",
 			last.Name, doubt(seen, last), v.coming())
 	default:
-		return is(metav1.ConditionTrue, v1alpha1.ReasonBackedUp, "EtcdBackup %s is in the store%s", last.Name, v.coming())
+		return is(metav1.ConditionTrue, v1beta1.ReasonBackedUp, "EtcdBackup %s is in the store%s", last.Name, v.coming())
 	}
 }
 
@@ -100,18 +100,18 @@ func (v View) applied(store string) metav1.Condition {
 	refused := v.refused()
 	switch {
 	case v.Kept != "":
-		return notApplied(v1alpha1.ReasonAppendOnly, fmt.Sprintf("EtcdBackupStore %s deletes "+
+		return notApplied(v1beta1.ReasonAppendOnly, fmt.Sprintf("EtcdBackupStore %s deletes "+
 			"nothing: %s; allow its keys to delete, or have the store itself delete what is old and remove spec.backup.retention", store, v.Kept))
 	case len(refused) > 0:
 		more := ""
 		if n := len(refused) - 1; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
-		return notApplied(v1alpha1.ReasonDeletionRefused, fmt.Sprintf("EtcdBackup %s%s cannot be "+
+		return notApplied(v1beta1.ReasonDeletionRefused, fmt.Sprintf("EtcdBackup %s%s cannot be "+
 			"deleted: %s; others are deleted while fewer than %d cannot", refused[0].Name, more, refused[0].Refused, mostRefused))
 	}
 	return metav1.Condition{
-		Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonRetentionApplied,
+		Status: metav1.ConditionTrue, Reason: v1beta1.ReasonRetentionApplied,
 		Message: "older ones are deleted as spec.backup.retention says, while the newest is verified",
 	}
 }
@@ -137,8 +137,8 @@ func (v View) coming() string {
 	return "; the next one is due at " + next.UTC().Format(time.RFC3339)
 }
 
-func failure(seen Seen, m Made) string { return said(seen, m, v1alpha1.ConditionComplete) }
-func doubt(seen Seen, m Made) string   { return said(seen, m, v1alpha1.ConditionVerified) }
+func failure(seen Seen, m Made) string { return said(seen, m, v1beta1.ConditionComplete) }
+func doubt(seen Seen, m Made) string   { return said(seen, m, v1beta1.ConditionVerified) }
 
 // said is the message of a condition of that backup.
 func said(seen Seen, m Made, about string) string {
@@ -153,14 +153,14 @@ func said(seen Seen, m Made, about string) string {
 }
 
 // New is the EtcdBackup that a step creates. It has no owner: it outlives the cluster.
-func New(c *v1alpha1.EtcdCluster, step Create) *v1alpha1.EtcdBackup {
-	b := &v1alpha1.EtcdBackup{}
+func New(c *v1beta1.EtcdCluster, step Create) *v1beta1.EtcdBackup {
+	b := &v1beta1.EtcdBackup{}
 	b.Namespace, b.Name = c.Namespace, step.Name
-	b.Labels = map[string]string{v1alpha1.LabelScheduled: "true", v1alpha1.LabelCluster: c.Name}
+	b.Labels = map[string]string{v1beta1.LabelScheduled: "true", v1beta1.LabelCluster: c.Name}
 	b.Annotations = map[string]string{
-		v1alpha1.AnnotationScheduledFor: step.For.UTC().Format(time.RFC3339),
-		v1alpha1.AnnotationClusterUID:   string(c.UID), v1alpha1.AnnotationReason: "schedule",
+		v1beta1.AnnotationScheduledFor: step.For.UTC().Format(time.RFC3339),
+		v1beta1.AnnotationClusterUID:   string(c.UID), v1beta1.AnnotationReason: "schedule",
 	}
-	b.Spec = v1alpha1.EtcdBackupSpec{Cluster: c.Name, Store: c.Spec.Backup.Store, DeletionPolicy: v1alpha1.RetainBackup}
+	b.Spec = v1beta1.EtcdBackupSpec{Cluster: c.Name, Store: c.Spec.Backup.Store, DeletionPolicy: v1beta1.RetainBackup}
 	return b
 }

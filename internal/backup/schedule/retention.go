@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Made is one backup that the schedule of a cluster has made, in the store that the cluster names now.
@@ -62,9 +62,9 @@ func (m Made) begun(now time.Time) time.Time {
 }
 
 // newestFirst sorts backups by when they were due, and those of one cluster ID by their revisions.
-func newestFirst(made []Made, now time.Time) []v1alpha1.Ranked[Made] {
-	return v1alpha1.NewestFirst(made, func(m Made) v1alpha1.BackupAge {
-		return v1alpha1.BackupAge{ClusterID: m.ClusterID, Revision: m.Revision, Time: m.due(now), Name: m.Name}
+func newestFirst(made []Made, now time.Time) []v1beta1.Ranked[Made] {
+	return v1beta1.NewestFirst(made, func(m Made) v1beta1.BackupAge {
+		return v1beta1.BackupAge{ClusterID: m.ClusterID, Revision: m.Revision, Time: m.due(now), Name: m.Name}
 	})
 }
 
@@ -135,8 +135,8 @@ func anchor(made []Made) string {
 func (k Keep) of(made []Made, zone *time.Location, now time.Time) map[string]bool {
 	kept := map[string]bool{}
 	good := slices.DeleteFunc(slices.Clone(made), func(m Made) bool { return m.Failed || !m.Complete })
-	ranked := v1alpha1.NewestFirst(good, func(m Made) v1alpha1.BackupAge {
-		return v1alpha1.BackupAge{ClusterID: m.ClusterID, Revision: m.Revision, Time: m.begun(now), Name: m.Name}
+	ranked := v1beta1.NewestFirst(good, func(m Made) v1beta1.BackupAge {
+		return v1beta1.BackupAge{ClusterID: m.ClusterID, Revision: m.Revision, Time: m.begun(now), Name: m.Name}
 	})
 	for i, m := range ranked {
 		if i < k.Count || k.Age > 0 && now.Sub(m.Time) < k.Age {
@@ -160,7 +160,7 @@ func (k Keep) of(made []Made, zone *time.Location, now time.Time) map[string]boo
 }
 
 // newestOfEach are the newest of so many periods that have any.
-func newestOfEach(good []v1alpha1.Ranked[Made], most int, period func(time.Time) string) (names []string) {
+func newestOfEach(good []v1beta1.Ranked[Made], most int, period func(time.Time) string) (names []string) {
 	last := ""
 	for _, m := range good {
 		if len(names) == most {

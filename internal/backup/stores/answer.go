@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
@@ -64,22 +64,22 @@ func split(lines []jobspec.Line) (found []jobspec.Found, looked jobspec.Looked, 
 
 // unsaid is the status after a Job that ended without a word, as one does that is evicted. That says nothing of the store, unless
 // it happens again.
-func unsaid(v View, status v1alpha1.EtcdBackupStoreStatus) v1alpha1.EtcdBackupStoreStatus {
+func unsaid(v View, status v1beta1.EtcdBackupStoreStatus) v1beta1.EtcdBackupStoreStatus {
 	status.Failures++
 	if status.Failures == 1 && v.isUsable() {
 		return status
 	}
 	why := cmp.Or(v.Job.Trouble, v.Job.Unread)
-	return v.is(status, metav1.ConditionFalse, v1alpha1.ReasonCheckFailed, "the Job that looks at the store failed: "+why)
+	return v.is(status, metav1.ConditionFalse, v1beta1.ReasonCheckFailed, "the Job that looks at the store failed: "+why)
 }
 
 // usable is the reason and the message of a store that can be used. Whether it deletes is known after a look that tried.
 func usable(v View, l listing, checked jobspec.Checked) (reason, message string) {
-	reason, message = v1alpha1.ReasonUsable, "the store can be listed, written and read"
+	reason, message = v1beta1.ReasonUsable, "the store can be listed, written and read"
 	switch before := v.ready(); {
 	case checked.Kept != "":
-		reason, message = v1alpha1.ReasonAppendOnly, message+", but deletes nothing: "+checked.Kept
-	case !v.asked().Try && v.isUsable() && before.Reason == v1alpha1.ReasonAppendOnly:
+		reason, message = v1beta1.ReasonAppendOnly, message+", but deletes nothing: "+checked.Kept
+	case !v.asked().Try && v.isUsable() && before.Reason == v1beta1.ReasonAppendOnly:
 		kept, _, _ := strings.Cut(before.Message, ofOthers)
 		reason, message = before.Reason, kept
 	}
@@ -112,21 +112,21 @@ func unseen(checked jobspec.Checked) string {
 }
 
 // count is what the status says of all backups. The sums are those of the Job: its log may have lost lines.
-func count(status *v1alpha1.EtcdBackupStoreStatus, l listing, checked jobspec.Checked) {
+func count(status *v1beta1.EtcdBackupStoreStatus, l listing, checked jobspec.Checked) {
 	status.Backups = int32(min(max(checked.Backups, len(l.found)), 1<<31-1))
 	status.Hidden = int32(min(l.hidden, 1<<31-1))
-	status.StoredSize = v1alpha1.SizeOf(checked.Stored)
+	status.StoredSize = v1beta1.SizeOf(checked.Stored)
 	status.Newest = l.newest()
 	status.Shown = l.view.shown(l.after())
 }
 
 // running is the status while a Job looks. A store stays as usable as it was, unless Kubernetes says for some time that the Job
 // does not run.
-func running(v View) v1alpha1.EtcdBackupStoreStatus {
+func running(v View) v1beta1.EtcdBackupStoreStatus {
 	late := v.Now.Sub(v.Job.Created) >= startsWithin
 	switch {
 	case late && v.Job.Trouble != "":
-		return v.unusable(v1alpha1.ReasonCheckBlocked, "the Job that looks at the store does not run: "+v.Job.Trouble)
+		return v.unusable(v1beta1.ReasonCheckBlocked, "the Job that looks at the store does not run: "+v.Job.Trouble)
 	case v.Store.Status.CheckedAt != nil && v.Store.Status.ObservedGeneration == v.Store.Generation:
 		return v.status()
 	}
@@ -135,11 +135,11 @@ func running(v View) v1alpha1.EtcdBackupStoreStatus {
 		message += fmt.Sprintf("; that was begun at %s: kubectl describe pods -l job-name=%s --namespace=%s says what it waits for",
 			v.Job.Created.UTC().Format(time.RFC3339), JobName(&v.Store), v.Store.Namespace)
 	}
-	return v.is(v.status(), metav1.ConditionUnknown, v1alpha1.ReasonFirstCheck, message)
+	return v.is(v.status(), metav1.ConditionUnknown, v1beta1.ReasonFirstCheck, message)
 }
 
 func (v View) ready() metav1.Condition {
-	if c := meta.FindStatusCondition(v.Store.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+	if c := meta.FindStatusCondition(v.Store.Status.Conditions, v1beta1.ConditionReady); c != nil {
 		return *c
 	}
 	return metav1.Condition{}
@@ -151,7 +151,7 @@ func (v View) isUsable() bool {
 	return ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == v.Store.Generation
 }
 
-func (v View) unusable(reason, message string) v1alpha1.EtcdBackupStoreStatus {
+func (v View) unusable(reason, message string) v1beta1.EtcdBackupStoreStatus {
 	return v.is(v.status(), metav1.ConditionFalse, reason, message)
 }
 
@@ -160,10 +160,10 @@ const longestMessage = 4096
 
 // is is the status with that condition.
 func (v View) is(
-	status v1alpha1.EtcdBackupStoreStatus, value metav1.ConditionStatus, reason, message string,
-) v1alpha1.EtcdBackupStoreStatus {
+	status v1beta1.EtcdBackupStoreStatus, value metav1.ConditionStatus, reason, message string,
+) v1beta1.EtcdBackupStoreStatus {
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionReady, Status: value, Reason: reason, Message: shortened(message, longestMessage),
+		Type: v1beta1.ConditionReady, Status: value, Reason: reason, Message: shortened(message, longestMessage),
 		ObservedGeneration: v.Store.Generation, LastTransitionTime: metav1.NewTime(v.Now),
 	})
 	return status
@@ -171,12 +171,12 @@ func (v View) is(
 
 // reasons of what stores answer, by store.Kind.
 var reasons = map[string]string{
-	"unknown": v1alpha1.ReasonStoreUnknown, "invalid": v1alpha1.ReasonStoreInvalid, "not found": v1alpha1.ReasonStoreInterfered,
-	"no bucket": v1alpha1.ReasonStoreNoBucket, "exists": v1alpha1.ReasonStoreInterfered, "changed": v1alpha1.ReasonStoreInterfered,
-	"too large": v1alpha1.ReasonStoreInterfered, "forbidden": v1alpha1.ReasonStoreForbidden, "locked": v1alpha1.ReasonStoreLocked,
-	"full": v1alpha1.ReasonStoreFull, "skewed": v1alpha1.ReasonStoreClockSkew, "wrong region": v1alpha1.ReasonStoreWrongRegion,
-	"untrusted": v1alpha1.ReasonStoreUntrusted, "slow": v1alpha1.ReasonStoreSlow, "busy": v1alpha1.ReasonStoreBusy,
-	"unreachable": v1alpha1.ReasonStoreUnreachable, "unsupported": v1alpha1.ReasonStoreUnsupported,
+	"unknown": v1beta1.ReasonStoreUnknown, "invalid": v1beta1.ReasonStoreInvalid, "not found": v1beta1.ReasonStoreInterfered,
+	"no bucket": v1beta1.ReasonStoreNoBucket, "exists": v1beta1.ReasonStoreInterfered, "changed": v1beta1.ReasonStoreInterfered,
+	"too large": v1beta1.ReasonStoreInterfered, "forbidden": v1beta1.ReasonStoreForbidden, "locked": v1beta1.ReasonStoreLocked,
+	"full": v1beta1.ReasonStoreFull, "skewed": v1beta1.ReasonStoreClockSkew, "wrong region": v1beta1.ReasonStoreWrongRegion,
+	"untrusted": v1beta1.ReasonStoreUntrusted, "slow": v1beta1.ReasonStoreSlow, "busy": v1beta1.ReasonStoreBusy,
+	"unreachable": v1beta1.ReasonStoreUnreachable, "unsupported": v1beta1.ReasonStoreUnsupported,
 }
 
 // reasonOf is how the store answered, as a reason. What a Job of another version says is none that Kubernetes must take.
@@ -184,5 +184,5 @@ func reasonOf(failed jobspec.Failed) string {
 	if reason, known := reasons[failed.Kind]; known {
 		return reason
 	}
-	return v1alpha1.ReasonCheckFailed
+	return v1beta1.ReasonCheckFailed
 }

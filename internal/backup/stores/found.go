@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -34,9 +34,9 @@ type listing struct {
 	step    Record          // without its status
 
 	byPath   map[string]jobspec.Found
-	standing map[string]*v1alpha1.EtcdBackup // by path
-	shows    map[string]bool                 // paths of which there is, or will be, an EtcdBackup that was found
-	taken    map[string]bool                 // names
+	standing map[string]*v1beta1.EtcdBackup // by path
+	shows    map[string]bool                // paths of which there is, or will be, an EtcdBackup that was found
+	taken    map[string]bool                // names
 }
 
 // list compares what was found with the EtcdBackups. Only those that were found here are changed or deleted, and none is
@@ -45,7 +45,7 @@ func list(v View, found []jobspec.Found, checked jobspec.Checked, unseen archive
 	l := listing{
 		view: v, found: sorted(found, v.Now), lost: max(checked.Backups-len(found), 0),
 		unseen: unseen, unnamed: max(checked.Waiting+checked.Unread-unseen.Len(), 0),
-		byPath: map[string]jobspec.Found{}, standing: map[string]*v1alpha1.EtcdBackup{}, shows: map[string]bool{}, taken: map[string]bool{},
+		byPath: map[string]jobspec.Found{}, standing: map[string]*v1beta1.EtcdBackup{}, shows: map[string]bool{}, taken: map[string]bool{},
 	}
 	for _, f := range l.found {
 		l.byPath[f.Path] = f
@@ -70,12 +70,12 @@ func list(v View, found []jobspec.Found, checked jobspec.Checked, unseen archive
 
 // sorted is what was found, the newest first. What was begun at a time that has not come counts as of now.
 func sorted(found []jobspec.Found, now time.Time) []jobspec.Found {
-	ranked := v1alpha1.NewestFirst(found, func(f jobspec.Found) v1alpha1.BackupAge {
+	ranked := v1beta1.NewestFirst(found, func(f jobspec.Found) v1beta1.BackupAge {
 		at := f.Backup.StartedAt
 		if at.After(now) {
 			at = now
 		}
-		return v1alpha1.BackupAge{ClusterID: f.Backup.ClusterID, Revision: f.Backup.Revision, Time: at, Name: f.Path}
+		return v1beta1.BackupAge{ClusterID: f.Backup.ClusterID, Revision: f.Backup.Revision, Time: at, Name: f.Path}
 	})
 	all := make([]jobspec.Found, len(ranked))
 	for i := range ranked {
@@ -85,7 +85,7 @@ func sorted(found []jobspec.Found, now time.Time) []jobspec.Found {
 }
 
 // stand notes which EtcdBackup stands for a path: rather the one by which the backup was made than one that was found.
-func (l *listing) stand(b *v1alpha1.EtcdBackup) {
+func (l *listing) stand(b *v1beta1.EtcdBackup) {
 	path := pathOf(b)
 	if there := l.standing[path]; there == nil || there.Spec.Found != "" && b.Spec.Found == "" {
 		l.standing[path] = b
@@ -114,20 +114,20 @@ func (l *listing) show() {
 
 // compare updates an EtcdBackup that was found. It is deleted if its content is no longer there, or if there is no room or
 // no need for it, unless it is not ours or holds what is stored.
-func (l *listing) compare(b *v1alpha1.EtcdBackup) {
+func (l *listing) compare(b *v1beta1.EtcdBackup) {
 	f, listed := l.byPath[b.Spec.Found]
 	switch {
 	case !listed && (l.lost > 0 || l.isUnseen(b.Spec.Found)): // it may be among what was lost, or was not looked at
 		return
-	case !listed && isOurs(b), listed && !l.shows[b.Spec.Found] && isOurs(b) && b.Spec.DeletionPolicy != v1alpha1.DeleteBackup:
+	case !listed && isOurs(b), listed && !l.shows[b.Spec.Found] && isOurs(b) && b.Spec.DeletionPolicy != v1beta1.DeleteBackup:
 		l.step.Delete = append(l.step.Delete, *b)
 		return
 	case !listed:
 		f = jobspec.Found{Path: b.Spec.Found, Problem: "nothing lies there: the list of the store does not have it"}
 	}
-	if said := said(f); b.Annotations[v1alpha1.AnnotationFound] != said {
+	if said := said(f); b.Annotations[v1beta1.AnnotationFound] != said {
 		changed := b.DeepCopy()
-		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1alpha1.AnnotationFound, said)
+		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, v1beta1.AnnotationFound, said)
 		l.step.Update = append(l.step.Update, *changed)
 	}
 }
@@ -162,23 +162,23 @@ func (v View) first() archive.Names {
 }
 
 // after are the EtcdBackups as they are once the step is taken.
-func (l *listing) after() []v1alpha1.EtcdBackup {
+func (l *listing) after() []v1beta1.EtcdBackup {
 	gone := map[string]bool{}
 	for _, b := range l.step.Delete {
 		gone[b.Name] = true
 	}
-	return slices.DeleteFunc(slices.Concat(l.view.Backups, l.step.Create), func(b v1alpha1.EtcdBackup) bool { return gone[b.Name] })
+	return slices.DeleteFunc(slices.Concat(l.view.Backups, l.step.Create), func(b v1beta1.EtcdBackup) bool { return gone[b.Name] })
 }
 
 // newest is the backup that was begun last among those that can be restored; nil if there is none. Of a snapshot of another program the
 // cluster is not known, nor whether it is whole.
-func (l *listing) newest() *v1alpha1.NewestBackup {
+func (l *listing) newest() *v1beta1.NewestBackup {
 	i := slices.IndexFunc(l.found, func(f jobspec.Found) bool { return f.Problem == "" && f.Program == "" })
 	if i < 0 {
 		return nil
 	}
 	f := l.found[i]
-	newest := &v1alpha1.NewestBackup{Revision: f.Backup.Revision, Time: metav1.NewTime(f.Backup.StartedAt)}
+	newest := &v1beta1.NewestBackup{Revision: f.Backup.Revision, Time: metav1.NewTime(f.Backup.StartedAt)}
 	for _, b := range l.after() {
 		if pathOf(&b) == f.Path && (newest.Name == "" || b.Spec.Found == "") {
 			newest.Name = b.Name
@@ -188,27 +188,27 @@ func (l *listing) newest() *v1alpha1.NewestBackup {
 }
 
 // wasFound says whether an EtcdBackup stands for something that was found in this store.
-func (v View) wasFound(b *v1alpha1.EtcdBackup) bool {
+func (v View) wasFound(b *v1beta1.EtcdBackup) bool {
 	return b.Spec.Found != "" && b.Spec.Store == v.Store.Name
 }
 
 // isHere says whether an EtcdBackup is about this store.
-func (v View) isHere(b *v1alpha1.EtcdBackup) bool {
+func (v View) isHere(b *v1beta1.EtcdBackup) bool {
 	return b.Spec.Store == v.Store.Name || b.Status.Store == v.Store.Name
 }
 
 // isOurs says whether the operator has made an EtcdBackup.
-func isOurs(b *v1alpha1.EtcdBackup) bool {
-	return b.Labels[specs.ManagedByLabel] == v1alpha1.FieldOwner
+func isOurs(b *v1beta1.EtcdBackup) bool {
+	return b.Labels[specs.ManagedByLabel] == v1beta1.FieldOwner
 }
 
 // shown is a hash of the names of those EtcdBackups that stand for something in the store, and of attempts to use it that have
 // failed: the store may be why.
-func (v View) shown(backups []v1alpha1.EtcdBackup) string {
+func (v View) shown(backups []v1beta1.EtcdBackup) string {
 	var names []string
 	for i := range backups {
 		b := &backups[i]
-		if v.wasFound(b) || v.isHere(b) && meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionComplete) {
+		if v.wasFound(b) || v.isHere(b) && meta.IsStatusConditionTrue(b.Status.Conditions, v1beta1.ConditionComplete) {
 			names = append(names, b.Name)
 		}
 		if v.isHere(b) && isFailing(b) {
@@ -220,12 +220,12 @@ func (v View) shown(backups []v1alpha1.EtcdBackup) string {
 }
 
 // isFailing says whether the last attempt at something has failed, and is made again.
-func isFailing(b *v1alpha1.EtcdBackup) bool {
+func isFailing(b *v1beta1.EtcdBackup) bool {
 	return b.Status.Failure != nil && b.Status.RetryAt != nil
 }
 
 // pathOf is where a backup lies or is being written.
-func pathOf(b *v1alpha1.EtcdBackup) string {
+func pathOf(b *v1beta1.EtcdBackup) string {
 	switch {
 	case b.Spec.Found != "":
 		return b.Spec.Found
@@ -263,16 +263,16 @@ func shortened(text string, bytes int) string {
 }
 
 // object is deleted with the store: without one its content cannot be read.
-func (v View) object(f jobspec.Found, name string) v1alpha1.EtcdBackup {
-	return v1alpha1.EtcdBackup{
+func (v View) object(f jobspec.Found, name string) v1beta1.EtcdBackup {
+	return v1beta1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: name, Namespace: v.Store.Namespace,
-			Labels:      map[string]string{specs.ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelStore: v.Store.Name},
-			Annotations: map[string]string{v1alpha1.AnnotationFound: said(f)},
+			Labels:      map[string]string{specs.ManagedByLabel: v1beta1.FieldOwner, v1beta1.LabelStore: v.Store.Name},
+			Annotations: map[string]string{v1beta1.AnnotationFound: said(f)},
 			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: v1alpha1.GroupVersion.String(), Kind: "EtcdBackupStore", Name: v.Store.Name, UID: v.Store.UID,
+				APIVersion: v1beta1.OwnerVersion.String(), Kind: "EtcdBackupStore", Name: v.Store.Name, UID: v.Store.UID,
 			}},
 		},
-		Spec: v1alpha1.EtcdBackupSpec{Store: v.Store.Name, Found: f.Path, DeletionPolicy: v1alpha1.RetainBackup},
+		Spec: v1beta1.EtcdBackupSpec{Store: v.Store.Name, Found: f.Path, DeletionPolicy: v1beta1.RetainBackup},
 	}
 }

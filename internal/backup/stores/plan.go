@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
@@ -60,7 +60,7 @@ func Next(v View) (Step, string) {
 }
 
 // status is a copy of the status, to be changed.
-func (v View) status() v1alpha1.EtcdBackupStoreStatus {
+func (v View) status() v1beta1.EtcdBackupStoreStatus {
 	status := *v.Store.Status.DeepCopy()
 	status.Type = typeOf(v.Store.Spec)
 	return status
@@ -78,7 +78,7 @@ func leaveForeign(v View) Step {
 		return nil
 	}
 	message := "Job " + JobName(&v.Store) + " is in the way: it does not belong to this store; delete it"
-	status := v.unusable(v1alpha1.ReasonCheckBlocked, message)
+	status := v.unusable(v1beta1.ReasonCheckBlocked, message)
 	return Wait{For: "a Job of that name to be deleted", Status: status, Until: v.Now.Add(recheckInterval)}
 }
 
@@ -132,7 +132,7 @@ func needImage(v View) Step {
 	if v.NoImage == "" {
 		return nil
 	}
-	return Wait{For: "the operator's image", Status: v.unusable(v1alpha1.ReasonNoImage, v.NoImage), Until: v.Now.Add(recheckInterval)}
+	return Wait{For: "the operator's image", Status: v.unusable(v1beta1.ReasonNoImage, v.NoImage), Until: v.Now.Add(recheckInterval)}
 }
 
 func awaitDue(v View) Step {
@@ -149,7 +149,7 @@ func awaitDue(v View) Step {
 
 func look(v View) Step {
 	asked := Asked{
-		Generation: v.Store.Generation, Request: v.Store.Annotations[v1alpha1.AnnotationCheck],
+		Generation: v.Store.Generation, Request: v.Store.Annotations[v1beta1.AnnotationCheck],
 		Sources: versionsOf(v.Sources), Try: isTryDue(v),
 	}
 	return CreateJob{Asked: asked, Memory: v.Memory, First: v.first()}
@@ -159,7 +159,7 @@ func look(v View) Step {
 func isAsked(v View) bool {
 	s := v.Store
 	return s.Status.CheckedAt == nil || s.Status.ObservedGeneration != s.Generation ||
-		s.Annotations[v1alpha1.AnnotationCheck] != s.Status.Request
+		s.Annotations[v1beta1.AnnotationCheck] != s.Status.Request
 }
 
 // hasOtherKeys says whether the Secrets and ConfigMaps of the spec are others than those that the last look used.
@@ -204,10 +204,10 @@ func isTryDue(v View) bool {
 
 // hasFailing says whether a backup that is about this store is failing.
 func (v View) hasFailing() bool {
-	return slices.ContainsFunc(v.Backups, func(b v1alpha1.EtcdBackup) bool { return v.isHere(&b) && isFailing(&b) })
+	return slices.ContainsFunc(v.Backups, func(b v1beta1.EtcdBackup) bool { return v.isHere(&b) && isFailing(&b) })
 }
 
-func typeOf(spec v1alpha1.EtcdBackupStoreSpec) string {
+func typeOf(spec v1beta1.EtcdBackupStoreSpec) string {
 	switch {
 	case spec.S3 != nil:
 		return "S3"

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
@@ -80,7 +80,7 @@ func (s *story) set(key, value, words string) {
 	v := &s.v
 	switch key {
 	case "claim":
-		v.Store.Spec = v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Claim: value}, ServiceAccountName: words}
+		v.Store.Spec = v1beta1.EtcdBackupStoreSpec{Volume: &v1beta1.VolumeStore{Claim: value}, ServiceAccountName: words}
 	case "image":
 		v.NoImage = strings.TrimSpace(value + " " + words)
 	case "gone":
@@ -88,7 +88,7 @@ func (s *story) set(key, value, words string) {
 	case "spec":
 		v.Store.Generation++
 	case "ask":
-		v.Store.Annotations = map[string]string{v1alpha1.AnnotationCheck: value}
+		v.Store.Annotations = map[string]string{v1beta1.AnnotationCheck: value}
 	case "deleted":
 		v.Store.DeletionTimestamp = &metav1.Time{Time: v.Now}
 	case "job":
@@ -192,19 +192,19 @@ func (s *story) object(key, value, words string) {
 	case "completes":
 		s.complete(value)
 	case "elsewhere": // the operator has found it in another store
-		s.v.Backups = append(s.v.Backups, v1alpha1.EtcdBackup{
-			ObjectMeta: metav1.ObjectMeta{Name: "elsewhere", Namespace: "ns", Labels: map[string]string{specs.ManagedByLabel: v1alpha1.FieldOwner}},
-			Spec:       v1alpha1.EtcdBackupSpec{Store: "other", Found: value},
+		s.v.Backups = append(s.v.Backups, v1beta1.EtcdBackup{
+			ObjectMeta: metav1.ObjectMeta{Name: "elsewhere", Namespace: "ns", Labels: map[string]string{specs.ManagedByLabel: v1beta1.FieldOwner}},
+			Spec:       v1beta1.EtcdBackupSpec{Store: "other", Found: value},
 		})
 	case "by-hand":
-		s.v.Backups = append(s.v.Backups, v1alpha1.EtcdBackup{
+		s.v.Backups = append(s.v.Backups, v1beta1.EtcdBackup{
 			ObjectMeta: metav1.ObjectMeta{Name: "by-hand", Namespace: "ns"},
-			Spec:       v1alpha1.EtcdBackupSpec{Store: "offsite", Found: value},
+			Spec:       v1beta1.EtcdBackupSpec{Store: "offsite", Found: value},
 		})
 	case "delete":
 		s.remove(value)
 	case "policy":
-		s.v.Backups[s.find(value)].Spec.DeletionPolicy = v1alpha1.DeleteBackup
+		s.v.Backups[s.find(value)].Spec.DeletionPolicy = v1beta1.DeleteBackup
 	}
 }
 
@@ -262,7 +262,7 @@ func (s *story) stand(wait stores.Wait) {
 		if b.Spec.Found != "" {
 			fmt.Fprintf(&s.out, "  %s stands for %s\n", b.Name, b.Spec.Found)
 		}
-		if gone := b.Annotations[v1alpha1.AnnotationGone]; gone != "" {
+		if gone := b.Annotations[v1beta1.AnnotationGone]; gone != "" {
 			fmt.Fprintf(&s.out, "  %s is gone: %s\n", b.Name, gone)
 		}
 	}

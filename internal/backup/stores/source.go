@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Kinds of sources.
@@ -30,20 +30,20 @@ type Source struct {
 }
 
 // SourcesOf is what a spec names, and nothing yet of what there is.
-func SourcesOf(spec v1alpha1.EtcdBackupStoreSpec) []Source {
+func SourcesOf(spec v1beta1.EtcdBackupStoreSpec) []Source {
 	var all []Source
 	if spec.ServiceAccountName != "" {
 		all = append(all, Source{Kind: ServiceAccount, Name: spec.ServiceAccountName})
 	}
 	switch {
 	case spec.S3 != nil:
-		all = append(all, keys(spec.S3.Credentials, []string{v1alpha1.KeyAccessKeyID}, []string{v1alpha1.KeySecretAccessKey})...)
+		all = append(all, keys(spec.S3.Credentials, []string{v1beta1.KeyAccessKeyID}, []string{v1beta1.KeySecretAccessKey})...)
 		all = append(all, authorities(spec.S3.CA)...)
 	case spec.GCS != nil:
-		all = append(all, keys(spec.GCS.Credentials, []string{v1alpha1.KeyCredentialsJSON})...)
+		all = append(all, keys(spec.GCS.Credentials, []string{v1beta1.KeyCredentialsJSON})...)
 		all = append(all, authorities(spec.GCS.CA)...)
 	case spec.Azure != nil:
-		all = append(all, keys(spec.Azure.Credentials, []string{v1alpha1.KeyAccountKey, v1alpha1.KeySASToken})...)
+		all = append(all, keys(spec.Azure.Credentials, []string{v1beta1.KeyAccountKey, v1beta1.KeySASToken})...)
 		all = append(all, authorities(spec.Azure.CA)...)
 	case spec.Volume != nil:
 		all = append(all, Source{Kind: Claim, Name: spec.Volume.Claim})
@@ -51,14 +51,14 @@ func SourcesOf(spec v1alpha1.EtcdBackupStoreSpec) []Source {
 	return all
 }
 
-func keys(secret *v1alpha1.SecretReference, needs ...[]string) []Source {
+func keys(secret *v1beta1.SecretReference, needs ...[]string) []Source {
 	if secret == nil {
 		return nil
 	}
 	return []Source{{Kind: Secret, Name: secret.Secret, needs: needs}}
 }
 
-func authorities(ca *v1alpha1.CASource) []Source {
+func authorities(ca *v1beta1.CASource) []Source {
 	if ca == nil {
 		return nil
 	}
@@ -71,8 +71,8 @@ func authorities(ca *v1alpha1.CASource) []Source {
 
 // absent are the reasons that say that a source does not exist.
 var absent = map[string]string{
-	Secret: v1alpha1.ReasonSecretMissing, ConfigMap: v1alpha1.ReasonConfigMapMissing,
-	Claim: v1alpha1.ReasonClaimMissing, ServiceAccount: v1alpha1.ReasonAccountMissing,
+	Secret: v1beta1.ReasonSecretMissing, ConfigMap: v1beta1.ReasonConfigMapMissing,
+	Claim: v1beta1.ReasonClaimMissing, ServiceAccount: v1beta1.ReasonAccountMissing,
 }
 
 // missing is the first thing that the spec names and that is not there, as a reason and a message; empty if all is there.
@@ -84,7 +84,7 @@ func missing(v View) (reason, message string) {
 			return absent[s.Kind], fmt.Sprintf("%s %s does not exist in namespace %s: create it, or name another one",
 				s.Kind, s.Name, v.Store.Namespace)
 		case key != "":
-			return v1alpha1.ReasonKeyMissing, fmt.Sprintf("%s %s has no key %s, or it is empty: add it", s.Kind, s.Name, key)
+			return v1beta1.ReasonKeyMissing, fmt.Sprintf("%s %s has no key %s, or it is empty: add it", s.Kind, s.Name, key)
 		}
 	}
 	return "", ""

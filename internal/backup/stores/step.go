@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 )
 
@@ -28,14 +28,14 @@ type (
 	// Record makes EtcdBackups of what was found, deletes those of what is no longer there, and then writes the status: in this
 	// order, so that it is done again after a crash.
 	Record struct {
-		Create, Update, Delete []v1alpha1.EtcdBackup
-		Status                 v1alpha1.EtcdBackupStoreStatus
+		Create, Update, Delete []v1beta1.EtcdBackup
+		Status                 v1beta1.EtcdBackupStoreStatus
 		Memory                 archive.Memory // for the next Job; nil: there is none
 	}
 	// Wait changes nothing but what the condition says.
 	Wait struct {
 		For    string
-		Status v1alpha1.EtcdBackupStoreStatus
+		Status v1beta1.EtcdBackupStoreStatus
 		Until  time.Time // when to look again; zero: a watch reports it
 	}
 )

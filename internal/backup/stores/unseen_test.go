@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
@@ -73,7 +73,7 @@ func TestLimitDeletesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t.Errorf)
-			w.v.Backups = []v1alpha1.EtcdBackup{own("mine", "offsite"), {Spec: v1alpha1.EtcdBackupSpec{Store: "offsite", Found: named}}}
+			w.v.Backups = []v1beta1.EtcdBackup{own("mine", "offsite"), {Spec: v1beta1.EtcdBackupSpec{Store: "offsite", Found: named}}}
 			w.v.Backups[1].Name, w.v.Backups[1].Namespace = "by-hand", "ns"
 			w.complete("mine")
 			w.lies(ours, "first", "", "", start)
@@ -98,7 +98,7 @@ func TestLimitDeletesNothing(t *testing.T) {
 					t.Errorf("%s: gone %t", path, isGone)
 				}
 			}
-			if mine := w.v.Backups[w.find("mine")]; mine.Annotations[v1alpha1.AnnotationGone] != "" {
+			if mine := w.v.Backups[w.find("mine")]; mine.Annotations[v1beta1.AnnotationGone] != "" {
 				t.Errorf("the backup of the operator is said to be gone: %v", mine.Annotations)
 			}
 			if len(c.gone) == 0 && len(w.v.Backups) != before {
@@ -115,7 +115,7 @@ func TestLimitDeletesNothing(t *testing.T) {
 func (w *world) isGone(path string) bool {
 	for _, b := range w.v.Backups {
 		if b.Spec.Found == path {
-			return strings.Contains(b.Annotations[v1alpha1.AnnotationFound], "nothing lies there")
+			return strings.Contains(b.Annotations[v1beta1.AnnotationFound], "nothing lies there")
 		}
 	}
 	return true
@@ -161,7 +161,7 @@ func TestNewestIsNoSnapshotOfOthers(t *testing.T) {
 func TestOrderIsOneArgument(t *testing.T) {
 	w := newWorld(t.Errorf)
 	for n := range 5000 {
-		b := v1alpha1.EtcdBackup{Spec: v1alpha1.EtcdBackupSpec{Store: "offsite", Found: fmt.Sprintf("old/%d.db", n)}}
+		b := v1beta1.EtcdBackup{Spec: v1beta1.EtcdBackupSpec{Store: "offsite", Found: fmt.Sprintf("old/%d.db", n)}}
 		b.Name, b.Namespace = fmt.Sprintf("named-%d", n), "ns"
 		w.v.Backups = append(w.v.Backups, b)
 	}

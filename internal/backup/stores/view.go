@@ -4,19 +4,19 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 )
 
 // View is one observation of an EtcdBackupStore.
 type View struct {
-	Store   v1alpha1.EtcdBackupStore
-	Backups []v1alpha1.EtcdBackup // all of the namespace
-	Sources []Source              // what the spec names, as SourcesOf says
-	Job     jobs.Observed         // that looks at the store: there is one at a time, by its name
-	NoImage string                // why the operator does not know its own image; empty if it does
-	Memory  archive.Memory        // what the last Job has said of foreign objects; nil: this process has not read it
+	Store   v1beta1.EtcdBackupStore
+	Backups []v1beta1.EtcdBackup // all of the namespace
+	Sources []Source             // what the spec names, as SourcesOf says
+	Job     jobs.Observed        // that looks at the store: there is one at a time, by its name
+	NoImage string               // why the operator does not know its own image; empty if it does
+	Memory  archive.Memory       // what the last Job has said of foreign objects; nil: this process has not read it
 	Now     time.Time
 }
 
@@ -47,4 +47,4 @@ func ParseAsked(text string) (a Asked) {
 }
 
 // JobName is the name of the Job that looks at a store.
-func JobName(store *v1alpha1.EtcdBackupStore) string { return "etcd-store-" + string(store.UID) }
+func JobName(store *v1beta1.EtcdBackupStore) string { return "etcd-store-" + string(store.UID) }

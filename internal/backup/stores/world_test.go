@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/backup/stores"
@@ -45,10 +45,10 @@ func newWorld(complain func(string, ...any)) *world {
 	return &world{
 		complain: complain,
 		secret:   secret{known: true, exists: true, keys: []string{"accessKeyID", "secretAccessKey"}, version: "1"},
-		v: stores.View{Now: start, Store: v1alpha1.EtcdBackupStore{
+		v: stores.View{Now: start, Store: v1beta1.EtcdBackupStore{
 			ObjectMeta: metav1.ObjectMeta{Name: "offsite", Namespace: "ns", UID: "s-uid", Generation: 1},
-			Spec: v1alpha1.EtcdBackupStoreSpec{S3: &v1alpha1.S3Store{
-				Bucket: "backups", Credentials: &v1alpha1.SecretReference{Secret: "keys"},
+			Spec: v1beta1.EtcdBackupStoreSpec{S3: &v1beta1.S3Store{
+				Bucket: "backups", Credentials: &v1beta1.SecretReference{Secret: "keys"},
 			}},
 		}},
 	}
@@ -113,7 +113,7 @@ func (w *world) apply(s stores.Record) {
 	}
 }
 
-func (w *world) touch(b v1alpha1.EtcdBackup) {
+func (w *world) touch(b v1beta1.EtcdBackup) {
 	if was := w.v.Backups[w.find(b.Name)].DeepCopy(); b.Spec.Found == "" && b.Status.Store == "offsite" {
 		was.Annotations, b.Annotations = nil, nil
 		if !equality.Semantic.DeepEqual(*was, b) {
@@ -127,21 +127,21 @@ func (w *world) touch(b v1alpha1.EtcdBackup) {
 }
 
 func (w *world) find(name string) int {
-	return slices.IndexFunc(w.v.Backups, func(b v1alpha1.EtcdBackup) bool { return b.Name == name })
+	return slices.IndexFunc(w.v.Backups, func(b v1beta1.EtcdBackup) bool { return b.Name == name })
 }
 
 func (w *world) remove(name string) {
-	w.v.Backups = slices.DeleteFunc(slices.Clone(w.v.Backups), func(b v1alpha1.EtcdBackup) bool { return b.Name == name })
+	w.v.Backups = slices.DeleteFunc(slices.Clone(w.v.Backups), func(b v1beta1.EtcdBackup) bool { return b.Name == name })
 }
 
 // write keeps a status as the API server does.
-func (w *world) write(s v1alpha1.EtcdBackupStoreStatus) {
+func (w *world) write(s v1beta1.EtcdBackupStoreStatus) {
 	before := w.ready()
 	text, err := json.Marshal(s)
 	if err != nil {
 		panic(err)
 	}
-	w.v.Store.Status = v1alpha1.EtcdBackupStoreStatus{}
+	w.v.Store.Status = v1beta1.EtcdBackupStoreStatus{}
 	if err := json.Unmarshal(text, &w.v.Store.Status); err != nil {
 		panic(err)
 	}
@@ -151,7 +151,7 @@ func (w *world) write(s v1alpha1.EtcdBackupStoreStatus) {
 }
 
 func (w *world) ready() metav1.Condition {
-	if c := meta.FindStatusCondition(w.v.Store.Status.Conditions, v1alpha1.ConditionReady); c != nil {
+	if c := meta.FindStatusCondition(w.v.Store.Status.Conditions, v1beta1.ConditionReady); c != nil {
 		return *c
 	}
 	return metav1.Condition{}
@@ -181,11 +181,11 @@ func (w *world) lies(path, name, reason, problem string, at time.Time) {
 }
 
 // own is an EtcdBackup that a person made, which is written to this store.
-func own(name, store string) v1alpha1.EtcdBackup {
-	return v1alpha1.EtcdBackup{
+func own(name, store string) v1beta1.EtcdBackup {
+	return v1beta1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID(name)},
-		Spec:       v1alpha1.EtcdBackupSpec{Cluster: "a", Store: store},
-		Status:     v1alpha1.EtcdBackupStatus{Store: store, Job: &v1alpha1.JobReference{Name: name, Task: "Backup"}},
+		Spec:       v1beta1.EtcdBackupSpec{Cluster: "a", Store: store},
+		Status:     v1beta1.EtcdBackupStatus{Store: store, Job: &v1beta1.JobReference{Name: name, Task: "Backup"}},
 	}
 }
 
@@ -197,7 +197,7 @@ func (w *world) complete(name string) {
 	b := &w.v.Backups[w.find(name)]
 	b.Status.Job, b.Status.Path, b.Status.ManifestSHA256 = nil, pathOf(name), "sum"
 	meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{
-		Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue, Reason: "Written", LastTransitionTime: metav1.NewTime(w.v.Now),
+		Type: v1beta1.ConditionComplete, Status: metav1.ConditionTrue, Reason: "Written", LastTransitionTime: metav1.NewTime(w.v.Now),
 	})
 	w.lies(pathOf(name), name, "", "", w.v.Now)
 }
@@ -206,7 +206,7 @@ func (w *world) complete(name string) {
 func (w *world) fail(name string) {
 	b := &w.v.Backups[w.find(name)]
 	b.Status.Job, b.Status.Attempts, b.Status.RetryAt = nil, b.Status.Attempts+1, ptr.To(metav1.NewTime(w.v.Now.Add(time.Minute)))
-	b.Status.Failure = &v1alpha1.BackupFailure{Task: "Backup", Reason: "StoreFailed"}
+	b.Status.Failure = &v1beta1.BackupFailure{Task: "Backup", Reason: "StoreFailed"}
 }
 
 // gone takes a path out of the store.

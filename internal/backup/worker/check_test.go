@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
@@ -35,9 +35,9 @@ func TestChecksAreNotLocked(t *testing.T) {
 	}))
 	defer server.Close()
 	order := check(jobspec.CheckOrder{Write: true})
-	order.Store.S3 = &v1alpha1.S3Store{
-		Bucket: "b", Endpoint: server.URL, PathStyle: true, Credentials: &v1alpha1.SecretReference{Secret: "keys"},
-		Lock: &v1alpha1.S3Lock{Mode: v1alpha1.LockCompliance, Days: 30},
+	order.Store.S3 = &v1beta1.S3Store{
+		Bucket: "b", Endpoint: server.URL, PathStyle: true, Credentials: &v1beta1.SecretReference{Secret: "keys"},
+		Lock: &v1beta1.S3Lock{Mode: v1beta1.LockCompliance, Days: 30},
 	}
 	w.says(order)
 	if len(locks) == 0 || slices.ContainsFunc(locks, func(mode string) bool { return mode != "" }) {

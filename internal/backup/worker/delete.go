@@ -15,8 +15,14 @@ import (
 // nothing is there, and if another backup is, which stays. Foreign objects beside the parts stay.
 func remove(ctx context.Context, j job) (jobspec.Done, error) {
 	folder, _, ours := archive.ParseName(j.Delete.Path + "/manifest.json")
+	if !ours && j.Delete.Log != nil {
+		return jobspec.Done{}, &unclear{"a backup of another program has no log"}
+	}
 	if !ours {
 		return j.removeForeign(ctx)
+	}
+	if kept := j.Delete.Log; kept != nil && (kept.Namespace != folder.Namespace || kept.Cluster != folder.Cluster) {
+		return jobspec.Done{}, &unclear{"the log is not that of the cluster of the backup"}
 	}
 	another, err := j.another(ctx, folder)
 	if another != "" || err != nil {
@@ -25,16 +31,23 @@ func remove(ctx context.Context, j job) (jobspec.Done, error) {
 	if err := j.where.Delete(ctx, folder.Manifest()); err != nil {
 		return jobspec.Done{}, err
 	}
+	if err := j.removeParts(ctx, folder); err != nil || j.Delete.Log == nil {
+		return jobspec.Done{}, err
+	}
+	return jobspec.Done{}, j.expire(ctx, *j.Delete.Log)
+}
+
+func (j job) removeParts(ctx context.Context, folder archive.Folder) error {
 	var names []string
 	for object, err := range j.where.List(ctx, folder.String()+"/") {
 		if err != nil {
-			return jobspec.Done{}, err
+			return err
 		}
 		if _, name, _ := archive.ParseName(object.Name); archive.IsPart(name) {
 			names = append(names, object.Name)
 		}
 	}
-	return jobspec.Done{}, j.deleteAll(ctx, names)
+	return j.deleteAll(ctx, names)
 }
 
 // removeForeign deletes the snapshot of another program, which is read once if it was tried: only its content shows which one it is, and

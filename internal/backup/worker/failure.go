@@ -8,8 +8,12 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/backup/log"
+	logwriter "github.com/etcd-operator/etcd-operator/internal/backup/log/writer"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/restore/datadir"
+	"github.com/etcd-operator/etcd-operator/internal/restore/target"
 )
 
 // failure says why a Job failed, in the words of the server that refused, what to do about it, and whether another try fails in the
@@ -42,8 +46,9 @@ type meaning struct {
 }
 
 const (
-	otherBackup = "restore another backup, and look for what changes or deletes objects of this store"
-	damagedHere = "the backup is of a database that was damaged already: restore another one"
+	otherBackup  = "restore another backup, and look for what changes or deletes objects of this store"
+	otherLineage = "make a full backup, and begin another lineage after it"
+	damagedHere  = "the backup is of a database that was damaged already: restore another one"
 )
 
 // meanings are the errors that a person can do something about, the most special first: an error may be several of them.
@@ -61,6 +66,16 @@ var meanings = []meaning{
 		as[*authError], jobspec.AuthEnabled, false,
 		"set spec.auth.enabled of the EtcdCluster to true, and the next Job asks as root; or disable authentication (etcdctl auth disable)",
 	},
+	{as[*outdatedError], jobspec.Outdated, true, ""},
+	{as[*compactedError], jobspec.MemberFailed, false, "it is tried again, at the revision that the cluster then has"},
+	{
+		as[*keySizeError], jobspec.MemberFailed, true,
+		"raise max-request-bytes in spec.etcd.extraArgs of the EtcdCluster, and restore again: what was written before stays",
+	},
+	{
+		etcd.IsFull, jobspec.NoRoom, false,
+		"etcd has raised the alarm NOSPACE: raise spec.etcd.quota (and the volume), or delete keys; it is tried again",
+	},
 	{as[*sourceError], jobspec.MemberFailed, false, "it is tried again, and asks all members again"},
 	{as[*goneError], jobspec.Corrupt, true, otherBackup},
 	{as[*archive.FormatError], jobspec.NewerFormat, true, ""},
@@ -72,6 +87,21 @@ var meanings = []meaning{
 	{is(archive.ErrNoHash), jobspec.Corrupt, true, "it may be incomplete: give a snapshot as etcdctl snapshot save writes it"},
 	{is(archive.ErrTruncated), jobspec.Corrupt, true, otherBackup},
 	{is(archive.ErrTooLarge), jobspec.Corrupt, true, otherBackup},
+	{as[*logwriter.FencedError], jobspec.Fenced, false, "the next process goes on where the log ends; there must be one only"},
+	{is(etcd.ErrCompacted), jobspec.Overtaken, true, "make a full backup, after which the log goes on: between both there is a gap"},
+	{as[*logwriter.AheadError], jobspec.SetBack, true, otherLineage},
+	{as[*logwriter.ForkedError], jobspec.SetBack, true, otherLineage},
+	{as[*unsearchableError], jobspec.NotReached, true, ""},
+	{as[*stateError], jobspec.NoRoom, true, ""},
+	{is(log.TooEarly), jobspec.NotReached, true, "restore another backup, or to another target"},
+	{is(log.TooLate), jobspec.NotReached, true, "restore to an earlier target"},
+	{is(log.InGap), jobspec.NotReached, true, "restore to a target before or after the gap"},
+	{is(target.NotDeleted), jobspec.NotReached, true, "look whether the key is right, or give a time or a revision as the target"},
+	{is(log.NotFound), jobspec.NotReached, true, "restore to a revision or a time"},
+	{is(log.Unclear), jobspec.UnsupportedJobSpec, true, "give a revision or a time"},
+	{is(log.Newer), jobspec.NewerFormat, true, ""},
+	{is(log.TooLarge), jobspec.MemberFailed, true, "lower --max-request-bytes of the members, and make a full backup"},
+	{as[*log.Error], jobspec.Corrupt, true, otherLineage + "; look for what changes objects of this store"},
 	{as[*objectstore.Error], jobspec.StoreFailed, false, ""}, // as above
 	{as[*datadir.RoomError], jobspec.NoRoom, true, "give the volume the room that is needed"},
 	{is(syscall.ENOSPC), jobspec.NoRoom, true, "give the volume more room: something else writes to it, too"},
@@ -81,6 +111,8 @@ var meanings = []meaning{
 	{as[*datadir.VersionError], jobspec.WrongVersion, true, ""},
 	{as[*datadir.HashError], jobspec.Corrupt, true, otherBackup},
 	{as[*datadir.SizeError], jobspec.Corrupt, true, otherBackup},
+	{as[*datadir.SequenceError], jobspec.Corrupt, true, otherBackup},
+	{as[*datadir.DifferentError], jobspec.Different, true, "do not rely on this log: restore a backup alone"},
 	{as[*datadir.DamagedError], jobspec.Corrupt, true, damagedHere},
 	{as[*datadir.CorruptError], jobspec.Corrupt, true, damagedHere},
 }
@@ -133,10 +165,10 @@ func (e *sourceError) Error() string { return e.member + ": " + e.err.Error() }
 func (e *sourceError) Unwrap() error { return e.err }
 
 // authError says that etcd answers its users only.
-type authError struct{ member string }
+type authError struct{ member, what string }
 
 func (e *authError) Error() string {
-	return e.member + " sends snapshots to its user root only: authentication is enabled in etcd"
+	return e.member + " " + e.what + " to its user root only: authentication is enabled in etcd"
 }
 
 // goneError says that a backup is not where it was.

@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/restore/datadir"
 )
 
@@ -54,9 +57,21 @@ func TestFailure(t *testing.T) {
 			&sourceError{"m1", &archive.CorruptError{Object: "database"}}, jobspec.MemberFailed, false,
 			"m1: database is corrupt",
 		},
-		"root only":    {&authError{"m1"}, jobspec.AuthEnabled, false, "etcdctl auth disable"},
-		"no room":      {fmt.Errorf("make: %w", room), jobspec.NoRoom, true, "10 bytes free, and needs 20; give the volume the room"},
-		"disk is full": {&fs.PathError{Op: "write", Path: "db", Err: syscall.ENOSPC}, jobspec.NoRoom, true, "give the volume more room"},
+		"root only": {&authError{"m1", "sends snapshots"}, jobspec.AuthEnabled, false, "etcdctl auth disable"},
+		"outdated":  {&outdatedError{"x"}, jobspec.Outdated, true, "x; the keys are compared again"},
+		"compacted while reading": {
+			&compactedError{7}, jobspec.MemberFailed, false, "compacted revision 7, at which keys were being read; it is tried again",
+		},
+		"key is too large": {
+			&keySizeError{[]byte("/a"), 9, etcd.ErrTooLarge}, jobspec.MemberFailed, true, `key "/a", whose value has 9 bytes, is larger than the`,
+		},
+		"etcd is full": {
+			fmt.Errorf("write keys: %w", rpctypes.ErrNoSpace), jobspec.NoRoom, false,
+			"database space exceeded; etcd has raised the alarm NOSPACE: raise spec.etcd.quota",
+		},
+		"keys for root only": {&authError{"m1", servesKeys}, jobspec.AuthEnabled, false, "m1 serves these keys to its user root only"},
+		"no room":            {fmt.Errorf("make: %w", room), jobspec.NoRoom, true, "10 bytes free, and needs 20; give the volume the room"},
+		"disk is full":       {&fs.PathError{Op: "write", Path: "db", Err: syscall.ENOSPC}, jobspec.NoRoom, true, "give the volume more room"},
 		"not empty": {
 			&datadir.ExistsError{Path: "/data", ClusterID: 1, MemberID: 2}, jobspec.NotEmpty, true,
 			"of cluster 1; nothing was",

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
@@ -81,14 +81,14 @@ func (j job) proxy() objectstore.Proxy {
 }
 
 // keys are the files of the store's Secret, without what an editor has put around them; nil if the store names none.
-func (j job) keys(secret *v1alpha1.SecretReference) (map[string]string, error) {
+func (j job) keys(secret *v1beta1.SecretReference) (map[string]string, error) {
 	if secret == nil {
 		return nil, nil
 	}
 	keys := map[string]string{}
 	for _, name := range []string{
-		v1alpha1.KeyAccessKeyID, v1alpha1.KeySecretAccessKey, v1alpha1.KeySessionToken, v1alpha1.KeyCredentialsJSON, v1alpha1.KeyAccountKey,
-		v1alpha1.KeySASToken,
+		v1beta1.KeyAccessKeyID, v1beta1.KeySecretAccessKey, v1beta1.KeySessionToken, v1beta1.KeyCredentialsJSON, v1beta1.KeyAccountKey,
+		v1beta1.KeySASToken,
 	} {
 		content, err := os.ReadFile(filepath.Join(j.Folders.Keys, name))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +102,7 @@ func (j job) keys(secret *v1alpha1.SecretReference) (map[string]string, error) {
 	return keys, nil
 }
 
-func (j job) authorities(ca *v1alpha1.CASource) ([]byte, error) {
+func (j job) authorities(ca *v1beta1.CASource) ([]byte, error) {
 	if ca == nil {
 		return nil, nil
 	}
@@ -118,7 +118,7 @@ func (j job) identities(given bool) ([]byte, error) {
 	if !given {
 		return nil, nil
 	}
-	content, err := os.ReadFile(filepath.Join(j.Folders.Identities, v1alpha1.KeyIdentities))
+	content, err := os.ReadFile(filepath.Join(j.Folders.Identities, v1beta1.KeyIdentities))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", archive.ErrWrongKey, err)
 	}

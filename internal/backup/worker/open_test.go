@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
 )
@@ -43,7 +43,7 @@ func TestConfig(t *testing.T) {
 		"sasToken": "sas",
 	}
 	proxy := objectstore.Proxy{HTTPS: "of HTTPS_PROXY", HTTP: "of HTTP_PROXY", No: "of NO_PROXY"}
-	secret, ca := &v1alpha1.SecretReference{Secret: "keys"}, &v1alpha1.CASource{ConfigMap: "authorities"}
+	secret, ca := &v1beta1.SecretReference{Secret: "keys"}, &v1beta1.CASource{ConfigMap: "authorities"}
 	byKeys := objectstore.Config{Keys: keys, CA: []byte("PEM"), Proxy: proxy}
 	byIdentity := objectstore.Config{
 		Proxy: proxy, AWS: objectstore.AWSIdentity{
@@ -56,17 +56,17 @@ func TestConfig(t *testing.T) {
 	ofBackup := byIdentity
 	ofBackup.LockedUntil, ofBackup.Allowed = time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC), objectstore.Endpoints{"e"}
 	for _, c := range []struct {
-		store v1alpha1.EtcdBackupStoreSpec
+		store v1beta1.EtcdBackupStoreSpec
 		want  objectstore.Config
 	}{
-		{v1alpha1.EtcdBackupStoreSpec{S3: &v1alpha1.S3Store{Credentials: secret, CA: ca}}, byKeys},
-		{v1alpha1.EtcdBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "b"}}, byIdentity},
-		{v1alpha1.EtcdBackupStoreSpec{S3: &v1alpha1.S3Store{Bucket: "b"}}, ofBackup},
-		{v1alpha1.EtcdBackupStoreSpec{GCS: &v1alpha1.GCSStore{Credentials: secret, CA: ca}}, byKeys},
-		{v1alpha1.EtcdBackupStoreSpec{GCS: &v1alpha1.GCSStore{Bucket: "b"}}, byIdentity},
-		{v1alpha1.EtcdBackupStoreSpec{Azure: &v1alpha1.AzureStore{Credentials: secret, CA: ca}}, byKeys},
-		{v1alpha1.EtcdBackupStoreSpec{Azure: &v1alpha1.AzureStore{Container: "c", Account: "a"}}, byIdentity},
-		{v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Path: "etcd"}}, objectstore.Config{}},
+		{v1beta1.EtcdBackupStoreSpec{S3: &v1beta1.S3Store{Credentials: secret, CA: ca}}, byKeys},
+		{v1beta1.EtcdBackupStoreSpec{S3: &v1beta1.S3Store{Bucket: "b"}}, byIdentity},
+		{v1beta1.EtcdBackupStoreSpec{S3: &v1beta1.S3Store{Bucket: "b"}}, ofBackup},
+		{v1beta1.EtcdBackupStoreSpec{GCS: &v1beta1.GCSStore{Credentials: secret, CA: ca}}, byKeys},
+		{v1beta1.EtcdBackupStoreSpec{GCS: &v1beta1.GCSStore{Bucket: "b"}}, byIdentity},
+		{v1beta1.EtcdBackupStoreSpec{Azure: &v1beta1.AzureStore{Credentials: secret, CA: ca}}, byKeys},
+		{v1beta1.EtcdBackupStoreSpec{Azure: &v1beta1.AzureStore{Container: "c", Account: "a"}}, byIdentity},
+		{v1beta1.EtcdBackupStoreSpec{Volume: &v1beta1.VolumeStore{Path: "etcd"}}, objectstore.Config{}},
 	} {
 		order := jobspec.Order{Store: c.store, Allowed: c.want.Allowed}
 		if !c.want.LockedUntil.IsZero() {
@@ -86,10 +86,10 @@ func TestKeysThatCannotBeRead(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(in.Folders.Keys, "accessKeyID"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, s3 := range []v1alpha1.S3Store{
-		{Credentials: &v1alpha1.SecretReference{Secret: "keys"}}, {CA: &v1alpha1.CASource{Secret: "authorities", Key: "other.crt"}},
+	for _, s3 := range []v1beta1.S3Store{
+		{Credentials: &v1beta1.SecretReference{Secret: "keys"}}, {CA: &v1beta1.CASource{Secret: "authorities", Key: "other.crt"}},
 	} {
-		order := jobspec.Order{Verb: jobspec.Check, Store: v1alpha1.EtcdBackupStoreSpec{S3: &s3}}
+		order := jobspec.Order{Verb: jobspec.Check, Store: v1beta1.EtcdBackupStoreSpec{S3: &s3}}
 		_, err := job{Order: order, Environment: in}.config()
 		if !errors.Is(err, objectstore.Invalid) || failure(err).Reason != jobspec.StoreFailed {
 			t.Errorf("%v", err)

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -40,13 +41,29 @@ func (s *progressWriter) line(l jobspec.Line) error {
 	return l.Write(s.out)
 }
 
+// raw writes what is a line already.
+func (s *progressWriter) raw(line []byte) error {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if _, err := s.out.Write(line); err != nil {
+		return fmt.Errorf("write line: %w", err)
+	}
+	return nil
+}
+
+// isEarly says whether the last line was written a moment ago, unless the clock was set back.
+func (s *progressWriter) isEarly(now time.Time) bool {
+	since := now.Sub(s.last)
+	return since >= 0 && since < interval
+}
+
 // progress reports how far a Job is, at most once a second. A failure to report is no reason to end.
 func (s *progressWriter) progress(read, total int64, message string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	now := s.now()
-	if since := now.Sub(s.last); since >= 0 && since < interval {
-		return // unless the clock was set back
+	if s.isEarly(now) {
+		return
 	}
 	if message != s.doing {
 		s.doing, s.marks = message, nil // a rate is that of one thing
@@ -57,6 +74,18 @@ func (s *progressWriter) progress(read, total int64, message string) {
 	}
 	line := jobspec.Line{Progress: &jobspec.Progress{Read: read, Total: total, Rate: s.rate(now, read), Message: message}}
 	_ = line.Write(s.out)
+}
+
+// logged reports how far a log is, at most once a second.
+func (s *progressWriter) logged(message string, l jobspec.Logged) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	now := s.now()
+	if s.isEarly(now) {
+		return
+	}
+	s.last = now
+	_ = jobspec.Line{Progress: &jobspec.Progress{Message: message, Follow: &l}}.Write(s.out) // a failure to report is no reason to end
 }
 
 // note reports a text from now on beside the progress.

@@ -2,12 +2,14 @@ package worker
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	logwriter "github.com/etcd-operator/etcd-operator/internal/backup/log/writer"
 )
 
 // Progress comes at most once a second, however often it is reported, and a rate is that of the last seconds.
@@ -51,6 +53,30 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestLogSaysWhatKeepsIt: beside the message, so that nobody has to read that.
+func TestLogSaysWhatKeepsIt(t *testing.T) {
+	now := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
+	for problem, p := range map[string]logwriter.Progress{
+		"": {},
+		"the store does not take what follows, and is tried again: full": {StoreProblem: errors.New("full")},
+		"no member can be read, and the next one is tried: away; the store does not take what follows, and is tried again: full": {
+			StoreProblem: errors.New("full"), MemberProblem: errors.New("away"),
+		},
+	} {
+		var out bytes.Buffer
+		p.Next.Revision, p.Until = 8, now
+		job{say: newProgressWriter(&out, func() time.Time { return now })}.logged(p)
+		line, _ := jobspec.Parse(out.Bytes())
+		if line.Progress == nil || line.Progress.Follow == nil {
+			t.Fatalf("%s", out.String())
+		}
+		said := line.Progress.Follow
+		if said.Problem != problem || said.Revision != 7 || !strings.HasSuffix(line.Progress.Message, problem) {
+			t.Errorf("%+v, %q", said, line.Progress.Message)
+		}
+	}
+}
+
 func TestObey(t *testing.T) {
 	for name, arguments := range map[string][]string{"none": nil, "two": {"{}", "{}"}, "no JSON": {"x"}, "no order": {`{"verb":"check"}`}} {
 		var out bytes.Buffer
@@ -63,7 +89,7 @@ func TestObey(t *testing.T) {
 	}
 	var out bytes.Buffer
 	order := jobspec.Order{Verb: jobspec.Check, Check: &jobspec.CheckOrder{}}
-	order.Store.Volume = &v1alpha1.VolumeStore{}
+	order.Store.Volume = &v1beta1.VolumeStore{}
 	in := Environment{Out: &out, Now: time.Now, Folders: Folders{Volume: t.TempDir()}}
 	if exit := Main(t.Context(), []string{order.Encode()}, in); exit != ExitDone {
 		t.Errorf("it ends with %d, and says %s", exit, out.String())

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -19,7 +20,10 @@ import (
 // rescue copies the data of a member that does not run, and makes the certificates by which Backup is root of the etcd that is started on
 // the copy: with authentication etcd sends snapshots to no other user.
 func rescue(ctx context.Context, j job) (jobspec.Done, error) {
-	from := filepath.Join(j.Folders.Member, j.Rescue.DataDirectory)
+	if j.Rescue.InPlace {
+		return jobspec.Done{}, j.rescueInPlace()
+	}
+	from := datadir.Find(j.Folders.Member, j.Rescue.DataDirectory)
 	to := filepath.Join(j.Folders.Scratch, jobspec.ScratchData)
 	at, err := datadir.Rescue(ctx, from, to, func(p datadir.Progress) {
 		j.say.progress(p.Read, p.Size, "copying the data of the member; an etcd is started on the copy next")
@@ -38,6 +42,23 @@ func rescue(ctx context.Context, j job) (jobspec.Done, error) {
 		return jobspec.Done{}, fmt.Errorf("write how far the member's log goes: %w", err)
 	}
 	return jobspec.Done{}, nil
+}
+
+// rescueInPlace does the same with a volume that was made of a VolumeSnapshot, which is thrown away.
+func (j job) rescueInPlace() error {
+	began := j.Now()
+	j.say.progress(0, 0, "reading the log of the member; an etcd is started on its data next")
+	folder, err := datadir.Bring(j.Folders.Scratch, j.Rescue.DataDirectory)
+	if err != nil {
+		return err
+	}
+	if _, err := datadir.RescueInPlace(folder); err != nil {
+		return err
+	}
+	if err := j.certify(); err != nil {
+		return err
+	}
+	return j.leave(expected{Began: began})
 }
 
 // certifiedFor is longer than a Job may run.
@@ -79,19 +100,30 @@ func (j job) awaitRescued(ctx context.Context) error {
 	if !j.Backup.Stopped {
 		return nil
 	}
-	config, err := j.tls()
+	member := j.Backup.Members[0]
+	_, _, err := j.rescued(ctx, member.Address, "waiting for etcd to start on the copied data; its snapshot is uploaded next")
 	if err != nil {
-		return &sourceError{"no member can be asked", err}
-	}
-	client, err := j.members.Client(owner, etcd.Target{Address: j.Backup.Members[0].Address, TLS: config})
-	if err != nil {
-		return &sourceError{j.Backup.Members[0].Name, err}
-	}
-	if _, err = j.await(ctx, client, "waiting for etcd to start on the copied data; its snapshot is uploaded next"); err != nil {
-		return &sourceError{j.Backup.Members[0].Name, err}
+		return &sourceError{member.Name, err}
 	}
 	return nil
 }
+
+// rescued is the etcd in the Job's Pod, and the revision that it has, once it serves.
+func (j job) rescued(ctx context.Context, address, message string) (etcd.Client, int64, error) {
+	config, err := j.tls()
+	if err != nil {
+		return nil, 0, err
+	}
+	client, err := j.members.Client(owner, etcd.Target{Address: address, TLS: config})
+	if err != nil {
+		return nil, 0, err
+	}
+	revision, err := j.await(ctx, client, message)
+	return client, revision, err
+}
+
+// ownAddress is where that etcd answers.
+func (j job) ownAddress() string { return cmp.Or(j.Folders.Trial, jobspec.TrialAddress) }
 
 // log is how far the log reaches of the member that does not run; nil if the backup is of members that do.
 func (j job) log() *jobspec.Log {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
@@ -80,8 +80,8 @@ func TestFault100SharedBucket(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(w.in.Folders.Keys, name), []byte(content), 0o600))
 	}
 	order := check(jobspec.CheckOrder{First: archive.NamesOf([]string{"snapshot.db"})})
-	order.Store.S3 = &v1alpha1.S3Store{
-		Bucket: "b", Endpoint: server.URL, Region: "us-east-1", PathStyle: true, Credentials: &v1alpha1.SecretReference{Secret: "keys"},
+	order.Store.S3 = &v1beta1.S3Store{
+		Bucket: "b", Endpoint: server.URL, Region: "us-east-1", PathStyle: true, Credentials: &v1beta1.SecretReference{Secret: "keys"},
 	}
 	for n := range 4 {
 		b.reads.Store(0)

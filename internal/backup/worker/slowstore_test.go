@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/backup/worker"
 )
@@ -65,8 +65,8 @@ func TestFault96SlowUpload(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(r.in.Folders.Keys, name), []byte(content), 0o600))
 	}
 	order := r.backup()
-	order.Store.S3 = &v1alpha1.S3Store{
-		Bucket: "b", Endpoint: slow.address, Region: "us-east-1", PathStyle: true, Credentials: &v1alpha1.SecretReference{Secret: "keys"},
+	order.Store.S3 = &v1beta1.S3Store{
+		Bucket: "b", Endpoint: slow.address, Region: "us-east-1", PathStyle: true, Credentials: &v1beta1.SecretReference{Secret: "keys"},
 	}
 	order.Backup.Quota = 40 << 20
 

@@ -32,7 +32,7 @@ const (
 	askAgain = time.Second
 )
 
-// candidate is a member that may send the snapshot, and what it said of itself.
+// candidate is a member that may send the snapshot, or serve keys, and what it said of itself.
 type candidate struct {
 	member jobspec.Member
 	client etcd.Client
@@ -55,7 +55,7 @@ func (j job) begin(ctx context.Context) (source, error) {
 	if err != nil {
 		return source{}, &sourceError{"no member can be asked", err}
 	}
-	fit, unfit := rank(j.reach(ctx, config), j.Backup.ClusterID)
+	fit, unfit := rank(j.reach(ctx, config, j.Backup.Members), j.Backup.ClusterID)
 	for _, c := range fit {
 		s, err := j.take(ctx, c)
 		if err == nil {
@@ -63,20 +63,25 @@ func (j job) begin(ctx context.Context) (source, error) {
 		}
 		unfit = append(unfit, &sourceError{c.member.Name, err})
 	}
+	return source{}, none(unfit, "sends snapshots", "no member can send a snapshot")
+}
+
+// none says why no member does something: as authentication is enabled, or each for a reason of its own.
+func none(unfit []error, what, otherwise string) error {
 	for _, err := range unfit {
 		if wanting := (*sourceError)(nil); errors.As(err, &wanting) && etcd.WantsRoot(wanting.err) {
-			return source{}, &authError{wanting.member}
+			return &authError{wanting.member, what}
 		}
 	}
-	return source{}, &sourceError{"no member can send a snapshot", oneLine(unfit)}
+	return &sourceError{otherwise, oneLine(unfit)}
 }
 
 // reach asks all members until one of them answers, or it has taken too long.
-func (j job) reach(ctx context.Context, config *tls.Config) []candidate {
+func (j job) reach(ctx context.Context, config *tls.Config, members []jobspec.Member) []candidate {
 	limited, cancel := context.WithTimeout(ctx, reachedWithin)
 	defer cancel()
 	for {
-		all := j.ask(ctx, config)
+		all := j.ask(ctx, config, members)
 		if slices.ContainsFunc(all, func(c candidate) bool { return !etcd.IsAway(c.err) }) {
 			return all
 		}
@@ -90,10 +95,10 @@ func (j job) reach(ctx context.Context, config *tls.Config) []candidate {
 }
 
 // ask reads the status of all members at once.
-func (j job) ask(ctx context.Context, config *tls.Config) []candidate {
-	all := make([]candidate, len(j.Backup.Members))
+func (j job) ask(ctx context.Context, config *tls.Config, members []jobspec.Member) []candidate {
+	all := make([]candidate, len(members))
 	var wait sync.WaitGroup
-	for i, m := range j.Backup.Members {
+	for i, m := range members {
 		wait.Go(func() {
 			c := candidate{member: m}
 			if c.client, c.err = j.members.Client(owner, etcd.Target{Address: m.Address, TLS: config}); c.err == nil {
@@ -152,7 +157,9 @@ func (s source) blame(err error) error {
 
 // tls has the identity by which the members know applications.
 func (j job) tls() (*tls.Config, error) {
-	if isSecure := j.Backup != nil && j.Backup.Secure || j.Write != nil && j.Write.Secure; !isSecure {
+	isSecure := j.Backup != nil && j.Backup.Secure || j.Write != nil && j.Write.Secure || j.Follow != nil && j.Follow.Secure ||
+		j.Trial != nil && j.Trial.Stopped || j.Restore != nil && j.Restore.Stopped || j.live().Secure
+	if !isSecure {
 		return nil, nil //nolint:nilnil // the members speak plain text
 	}
 	file := func(name string) string { return filepath.Join(j.Folders.Client, name) }
@@ -171,7 +178,7 @@ func (j job) tls() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: trusted, MinVersion: tls.VersionTLS13}, nil
 }
 
-// rank sorts those that can send the snapshot, the best one first: members of this cluster that know a leader; a follower
+// rank sorts those that can send the snapshot, or serve keys, the best one first: members of this cluster that know a leader; a follower
 // before the leader, whose writes must not wait for a store; then the one that has applied the most; then by name. A
 // learner never is: it cannot prove that it is up to date. For each other member it says why not.
 func rank(all []candidate, clusterID string) (fit []candidate, unfit []error) {

@@ -1,8 +1,8 @@
 package worker
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,8 +25,10 @@ func verify(ctx context.Context, j job) (jobspec.Done, error) {
 	if err != nil {
 		return jobspec.Done{}, err
 	}
-	address := cmp.Or(j.Folders.Trial, jobspec.TrialAddress)
-	client, err := j.members.Client(owner, etcd.Target{Address: address})
+	if j.Trial.Stopped {
+		return verifyRescued(ctx, j, want.Began)
+	}
+	client, err := j.members.Client(owner, etcd.Target{Address: j.ownAddress()})
 	if err != nil {
 		return jobspec.Done{}, &trialError{err}
 	}
@@ -43,6 +45,30 @@ func verify(ctx context.Context, j job) (jobspec.Done, error) {
 	return jobspec.Done{Trial: &jobspec.Trial{
 		Revision: want.Revision, Keys: want.Keys, Database: want.Database, Took: j.Now().Sub(want.Began),
 		ClusterVersion: want.ClusterVersion, SHA256: want.SHA256, NoHash: want.NoHash,
+	}}, nil
+}
+
+// verifyRescued asks the etcd that runs on a volume made of a VolumeSnapshot, of which only the revision is known that its member had just
+// before. The hash has it read all keys.
+func verifyRescued(ctx context.Context, j job, began time.Time) (jobspec.Done, error) {
+	client, revision, err := j.rescued(ctx, j.ownAddress(), "waiting for etcd to start on that volume; all its keys are read next")
+	if err != nil {
+		return jobspec.Done{}, &trialError{err}
+	}
+	if revision < j.Trial.Least {
+		return jobspec.Done{}, different("the etcd that runs on the volume of the VolumeSnapshot", "revision", j.Trial.Least, revision)
+	}
+	j.say.progress(0, 0, "reading all keys")
+	ctx, cancel := context.WithTimeout(ctx, hashesWithin)
+	defer cancel()
+	keys, failed := client.Count(ctx, revision)
+	_, unread := client.HashKV(ctx, revision)
+	status, unasked := client.Status(ctx)
+	if err := errors.Join(failed, unread, unasked); err != nil {
+		return jobspec.Done{}, &trialError{err}
+	}
+	return jobspec.Done{Trial: &jobspec.Trial{
+		Revision: revision, Keys: keys, Database: status.DBSize, Took: j.Now().Sub(began), ClusterVersion: status.Version,
 	}}, nil
 }
 

@@ -94,6 +94,9 @@ func carryOut(ctx context.Context, order jobspec.Order, in Environment, say *pro
 	case jobspec.Press:
 		return jobspec.Done{}, press(ctx, jobspec.MemberFolder, *j.Press)
 	}
+	if j.Restore != nil && j.Restore.Stopped {
+		return restoreRescued(ctx, j)
+	}
 	where, err := j.open(ctx)
 	if err != nil {
 		return jobspec.Done{}, err
@@ -129,6 +132,20 @@ func (j job) do(ctx context.Context) (jobspec.Done, error) {
 		return restore(ctx, j)
 	case jobspec.Delete:
 		return remove(ctx, j)
+	case jobspec.Follow:
+		return follow(ctx, j)
+	case jobspec.Locate:
+		return locate(ctx, j)
+	case jobspec.Search:
+		return searchLog(ctx, j)
+	case jobspec.State:
+		return stateOf(ctx, j)
+	case jobspec.Compare:
+		return compareKeys(ctx, j)
+	case jobspec.Apply:
+		return apply(ctx, j)
+	case jobspec.Revert:
+		return revert(ctx, j)
 	default:
 		return jobspec.Done{}, &unclear{string(j.Verb)}
 	}

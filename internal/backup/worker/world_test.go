@@ -19,7 +19,7 @@ import (
 	"go.etcd.io/etcd/server/v3/storage/schema"
 	"go.uber.org/zap"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
@@ -71,7 +71,7 @@ func (w *world) saysWithin(ctx context.Context, order jobspec.Order) []jobspec.L
 	return lines
 }
 
-var volume = v1alpha1.EtcdBackupStoreSpec{Volume: &v1alpha1.VolumeStore{Path: "etcd"}}
+var volume = v1beta1.EtcdBackupStoreSpec{Volume: &v1beta1.VolumeStore{Path: "etcd"}}
 
 func onVolume(order jobspec.Order) jobspec.Order {
 	if order.Store.S3 != nil {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -27,9 +27,9 @@ import (
 
 // Members makes an etcd client for one member. The context bounds only the dialling.
 type Members interface {
-	Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error)
+	Member(ctx context.Context, c *v1beta1.EtcdCluster, m cluster.Member) (etcd.Client, error)
 	// Source is a client of a member of the cluster that is adopted, by its URL.
-	Source(ctx context.Context, c *v1alpha1.EtcdCluster, url string) (etcd.Client, error)
+	Source(ctx context.Context, c *v1beta1.EtcdCluster, url string) (etcd.Client, error)
 }
 
 // Actor carries out steps. It holds no state of a cluster, so that one Actor serves all of them.
@@ -52,14 +52,14 @@ type Actor struct {
 
 // Do carries out one step on the cluster that the view is of, whose members were asked at that time. It is safe to repeat: already done
 // is success. It never writes the status: the report writes what a step records.
-func (a *Actor) Do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, asked time.Time) error {
+func (a *Actor) Do(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, step plan.Step, asked time.Time) error {
 	a.wake(ctx, c, v)
 	one := *a
 	one.asked, one.view = asked, v
 	return one.do(ctx, c, v, step)
 }
 
-func (a *Actor) do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) error {
+func (a *Actor) do(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, step plan.Step) error {
 	switch s := step.(type) {
 	case plan.Record:
 		return a.record(ctx, c, s)
@@ -77,6 +77,10 @@ func (a *Actor) do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.resize(ctx, c, v, s)
 	case plan.AddLearner:
 		return a.addLearner(ctx, c, v, s)
+	case plan.UpdatePeerURLs:
+		return a.updatePeerURLs(ctx, c, v, s)
+	case plan.AdoptVolume:
+		return a.adoptVolume(ctx, c, s)
 	case plan.Promote:
 		return a.promote(ctx, c, v, s)
 	case plan.MoveLeader:
@@ -103,6 +107,8 @@ func (a *Actor) do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 		return a.createBackup(ctx, c, s)
 	case plan.CreateRestore:
 		return a.createRestore(ctx, c, s)
+	case plan.Expire:
+		return a.expire(ctx, c)
 	case plan.Hold:
 		return a.hold(ctx, c, s)
 	case plan.Wait, plan.Refuse, plan.Done:
@@ -117,8 +123,8 @@ func (a *Actor) do(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View,
 const unseen = client.DisableReadYourWritesConsistency
 
 func patchOptions(of client.Object) []client.PatchOption {
-	how := []client.PatchOption{client.FieldOwner(v1alpha1.FieldOwner)}
-	if of.GetLabels()[specs.ManagedByLabel] != v1alpha1.FieldOwner {
+	how := []client.PatchOption{client.FieldOwner(v1beta1.FieldOwner)}
+	if of.GetLabels()[specs.ManagedByLabel] != v1beta1.FieldOwner {
 		how = append(how, unseen)
 	}
 	return how
@@ -126,52 +132,52 @@ func patchOptions(of client.Object) []client.PatchOption {
 
 // record marks one volume as one that holds data of the cluster that has formed, if the step
 // says which, before the status says so.
-func (a *Actor) record(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Record) error {
+func (a *Actor) record(ctx context.Context, c *v1beta1.EtcdCluster, s plan.Record) error {
 	if s.On == "" {
 		return nil
 	}
 	return a.changeVolume(ctx, c, s.On, func(claim *corev1.PersistentVolumeClaim) {
-		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationClusterID, s.Fact.ClusterID)
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationClusterID, s.Fact.ClusterID)
 	})
 }
 
 // quarantine marks a removed member's volume.
-func (a *Actor) quarantine(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Quarantine) error {
+func (a *Actor) quarantine(ctx context.Context, c *v1beta1.EtcdCluster, s plan.Quarantine) error {
 	return a.changeVolume(ctx, c, s.Name, func(claim *corev1.PersistentVolumeClaim) {
 		a.setAside(claim)
 		if s.KeepFor > 0 {
-			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationKeepFor, s.KeepFor.String())
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationKeepFor, s.KeepFor.String())
 		}
 	})
 }
 
 // liftQuarantine makes a volume that was set aside a member's again.
-func (a *Actor) liftQuarantine(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.LiftQuarantine) error {
+func (a *Actor) liftQuarantine(ctx context.Context, c *v1beta1.EtcdCluster, s plan.LiftQuarantine) error {
 	return a.changeVolume(ctx, c, s.Name, func(claim *corev1.PersistentVolumeClaim) {
-		delete(claim.Labels, v1alpha1.LabelQuarantined)
-		delete(claim.Annotations, v1alpha1.AnnotationQuarantinedAt)
-		delete(claim.Annotations, v1alpha1.AnnotationKeepFor)
+		delete(claim.Labels, v1beta1.LabelQuarantined)
+		delete(claim.Annotations, v1beta1.AnnotationQuarantinedAt)
+		delete(claim.Annotations, v1beta1.AnnotationKeepFor)
 	})
 }
 
 // setAside marks a volume, and since when it is marked.
 func (a *Actor) setAside(claim *corev1.PersistentVolumeClaim) {
-	metav1.SetMetaDataLabel(&claim.ObjectMeta, v1alpha1.LabelQuarantined, "true")
-	if claim.Annotations[v1alpha1.AnnotationQuarantinedAt] == "" {
-		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationQuarantinedAt, a.Now().UTC().Format(time.RFC3339))
+	metav1.SetMetaDataLabel(&claim.ObjectMeta, v1beta1.LabelQuarantined, "true")
+	if claim.Annotations[v1beta1.AnnotationQuarantinedAt] == "" {
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationQuarantinedAt, a.Now().UTC().Format(time.RFC3339))
 	}
 }
 
 // deleteVolume deletes one volume, and only the one that was observed. One that never held data
 // must be found so by the API server itself, and not change before it is deleted.
-func (a *Actor) deleteVolume(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.DeleteVolume) error {
+func (a *Actor) deleteVolume(ctx context.Context, c *v1beta1.EtcdCluster, s plan.DeleteVolume) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
 	return a.inTime(ctx, c, s, func(ctx context.Context) error { return a.deleteClaim(ctx, c, s) })
 }
 
-func (a *Actor) deleteClaim(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.DeleteVolume) error {
+func (a *Actor) deleteClaim(ctx context.Context, c *v1beta1.EtcdCluster, s plan.DeleteVolume) error {
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: s.Name, Namespace: c.Namespace}}
 	exactly := client.Preconditions{UID: ptr.To(types.UID(s.UID))}
 	if s.Unused {
@@ -189,7 +195,7 @@ func (a *Actor) deleteClaim(ctx context.Context, c *v1alpha1.EtcdCluster, s plan
 	return nil
 }
 
-func (a *Actor) changeVolume(ctx context.Context, c *v1alpha1.EtcdCluster, name string, change func(*corev1.PersistentVolumeClaim)) error {
+func (a *Actor) changeVolume(ctx context.Context, c *v1beta1.EtcdCluster, name string, change func(*corev1.PersistentVolumeClaim)) error {
 	var claim corev1.PersistentVolumeClaim
 	if err := a.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &claim); err != nil {
 		if apierrors.IsNotFound(err) {

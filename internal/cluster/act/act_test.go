@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
@@ -37,16 +37,16 @@ import (
 var now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // example is a cluster of three that has formed.
-func example() *v1alpha1.EtcdCluster {
-	return &v1alpha1.EtcdCluster{
+func example() *v1beta1.EtcdCluster {
+	return &v1beta1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1", Generation: 7},
-		Spec: v1alpha1.EtcdClusterSpec{
-			Size: ptr.To[int32](3), Version: "3.6.16", DeletionPolicy: v1alpha1.Retain,
-			Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("2Gi"))},
+		Spec: v1beta1.EtcdClusterSpec{
+			Size: ptr.To[int32](3), Version: "3.6.16", DeletionPolicy: v1beta1.Retain,
+			Storage: v1beta1.Storage{Size: ptr.To(resource.MustParse("2Gi"))},
 		},
-		Status: v1alpha1.EtcdClusterStatus{
+		Status: v1beta1.EtcdClusterStatus{
 			ClusterID: "c1", NextSerial: 3,
-			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}},
+			Bootstrap: &v1beta1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}},
 		},
 	}
 }
@@ -67,7 +67,7 @@ func seen() cluster.View {
 }
 
 // unformed is a cluster whose first members are chosen and of which nothing exists yet.
-func unformed() (*v1alpha1.EtcdCluster, cluster.View) {
+func unformed() (*v1beta1.EtcdCluster, cluster.View) {
 	c, v := example(), seen()
 	c.Status.ClusterID, v.Record.ClusterID = "", ""
 	for i := range v.Members {
@@ -101,12 +101,12 @@ type scene struct {
 	etcd  *etcdtest.Cluster
 	dials atomic.Int32 // members are asked beside each other
 	actor *act.Actor
-	c     *v1alpha1.EtcdCluster
+	c     *v1beta1.EtcdCluster
 	view  cluster.View
 	age   time.Duration // of what members have answered
 }
 
-func newScene(t *testing.T, c *v1alpha1.EtcdCluster, v cluster.View, objects ...client.Object) *scene {
+func newScene(t *testing.T, c *v1beta1.EtcdCluster, v cluster.View, objects ...client.Object) *scene {
 	t.Helper()
 	s := &scene{t: t, api: newAPI(append(objects, c.DeepCopy())...), etcd: etcdtest.New("a-0", "a-1", "a-2"), c: c, view: v}
 	clock := func() time.Time { return now }
@@ -151,7 +151,7 @@ func (s *scene) everything() string {
 	}
 	for _, list := range []client.ObjectList{
 		&corev1.PodList{}, &corev1.PersistentVolumeClaimList{}, &corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{},
-		&v1alpha1.EtcdBackupList{}, &v1alpha1.EtcdRestoreList{}, &v1alpha1.EtcdClusterList{},
+		&v1beta1.EtcdBackupList{}, &v1beta1.EtcdRestoreList{}, &v1beta1.EtcdClusterList{},
 	} {
 		if err := s.api.List(s.t.Context(), list); err != nil {
 			s.t.Fatal(err)
@@ -253,6 +253,10 @@ var steps = []struct {
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
 	},
 	{
+		step: plan.UpdatePeerURLs{Name: "a-1"}, call: etcdtest.UpdatePeerURLs,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
+	},
+	{
 		step: plan.Promote{Name: "a-3"}, call: etcdtest.Promote,
 		set: func(t *testing.T) *scene {
 			s := newScene(t, example(), seen())
@@ -289,7 +293,7 @@ var steps = []struct {
 		set: func(t *testing.T) *scene {
 			away := pod("a-1", "pod-1")
 			away.Labels[specs.ComponentLabel] = specs.Leaving
-			away.Annotations[v1alpha1.AnnotationDetachedAt] = "2026-01-01T00:00:00Z"
+			away.Annotations[v1beta1.AnnotationDetachedAt] = "2026-01-01T00:00:00Z"
 			return newScene(t, example(), seen(), away)
 		},
 	},
@@ -355,7 +359,7 @@ var steps = []struct {
 		step: plan.LiftQuarantine{Name: "a-2"}, writes: 1,
 		set: func(t *testing.T) *scene {
 			aside := claim("a-2")
-			aside.Labels[v1alpha1.LabelQuarantined] = "true"
+			aside.Labels[v1beta1.LabelQuarantined] = "true"
 			return newScene(t, example(), seen(), aside)
 		},
 	},
@@ -368,6 +372,10 @@ var steps = []struct {
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
 	},
 	{
+		step: plan.Expire{}, writes: 1,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
+	},
+	{
 		step: plan.Hold{Held: true}, writes: 1,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
 	},
@@ -375,7 +383,7 @@ var steps = []struct {
 		step: plan.Hold{Because: "test"}, writes: 1,
 		set: func(t *testing.T) *scene {
 			c := example()
-			c.Finalizers = []string{v1alpha1.FinalizerLastBackup}
+			c.Finalizers = []string{v1beta1.FinalizerLastBackup}
 			return newScene(t, c, seen())
 		},
 	},
@@ -394,6 +402,16 @@ func withLearner(s *scene) {
 	s.etcd.Start("a-3")
 	s.etcd.Sync("a-3")
 	s.view.Members = append(s.view.Members, cluster.Member{Name: "a-3", ID: added.ID, Role: cluster.Learner, Synced: true})
+}
+
+// TestMoreTime: an EtcdCluster whose spec was changed since it was read does not expire.
+func TestMoreTime(t *testing.T) {
+	s := newScene(t, example(), seen())
+	s.c.Generation--
+	before := s.everything()
+	if err := s.do(plan.Expire{}); !errors.Is(err, act.ErrChanged) || s.everything() != before {
+		t.Errorf("it is deleted: %v", err)
+	}
 }
 
 // TestStepIsSafeToRepeat: a step that is taken twice ends as if taken once.
@@ -486,6 +504,7 @@ var everyKind = []plan.Step{
 	plan.UpdateImage{},
 	plan.ResizePod{},
 	plan.AddLearner{},
+	plan.UpdatePeerURLs{},
 	plan.Promote{},
 	plan.MoveLeader{},
 	plan.RemoveMember{},
@@ -497,12 +516,14 @@ var everyKind = []plan.Step{
 	plan.DeleteVolume{},
 	plan.CreateBackup{},
 	plan.CreateRestore{},
+	plan.Expire{},
 	plan.Hold{},
 	plan.Wait{},
 	plan.Refuse{},
 	plan.Done{},
 	plan.RouteService{},
 	plan.ScaleStatefulSet{},
+	plan.AdoptVolume{},
 }
 
 // TestEveryStepIsActed: a step that is added must be carried out, or be said to
@@ -538,6 +559,6 @@ func TestEveryStepIsActed(t *testing.T) {
 	}
 }
 
-func (s *scene) Source(context.Context, *v1alpha1.EtcdCluster, string) (etcd.Client, error) {
+func (s *scene) Source(context.Context, *v1beta1.EtcdCluster, string) (etcd.Client, error) {
 	return nil, errors.New("no running cluster is adopted here")
 }

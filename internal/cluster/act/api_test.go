@@ -18,13 +18,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
 // Member is the client of a member in memory, as the actor dials it.
-func (s *scene) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
+func (s *scene) Member(_ context.Context, _ *v1beta1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
 	s.dials.Add(1)
 	return bounded{s.etcd.Client(m.Name)}, nil
 }
@@ -32,11 +32,11 @@ func (s *scene) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Mem
 // bounded refuses changes that nothing bounds in time.
 type bounded struct{ etcd.Client }
 
-func (b bounded) AddLearner(ctx context.Context, peerURL string) (etcd.Member, error) {
+func (b bounded) AddLearner(ctx context.Context, peerURLs ...string) (etcd.Member, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		return etcd.Member{}, fmt.Errorf("a call without a deadline")
 	}
-	return b.Client.AddLearner(ctx, peerURL)
+	return b.Client.AddLearner(ctx, peerURLs...)
 }
 
 // api is a Kubernetes in memory that knows preconditions, notes every write, and
@@ -61,7 +61,7 @@ type api struct {
 
 func newAPI(objects ...client.Object) *api {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			panic(err)
 		}
@@ -158,8 +158,8 @@ func (a *api) patch(
 
 // watch notes what reads would wait for in vain.
 func (a *api) watch(object client.Object, reported bool) {
-	_, all := object.(*v1alpha1.EtcdCluster) // each of which is watched
-	if !all && object.GetLabels()["app.kubernetes.io/managed-by"] != v1alpha1.FieldOwner && !reported {
+	_, all := object.(*v1beta1.EtcdCluster) // each of which is watched
+	if !all && object.GetLabels()["app.kubernetes.io/managed-by"] != v1beta1.FieldOwner && !reported {
 		a.unseen = append(a.unseen, object.GetName())
 	}
 }
@@ -218,7 +218,7 @@ func (a *api) isBarred(ctx context.Context, kind, name string) bool {
 		return a.Get(ctx, key, &budget) == nil && budget.Spec.MaxUnavailable != nil
 	case "Service":
 		return a.Get(ctx, key, &service) == nil && slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool {
-			return p.Name == "client" && p.Port != v1alpha1.ClientPort
+			return p.Name == "client" && p.Port != v1beta1.ClientPort
 		})
 	default:
 		return false

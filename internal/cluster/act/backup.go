@@ -9,17 +9,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // createBackup creates the EtcdBackup that the status names; its name says for which cluster and what it is.
-func (a *Actor) createBackup(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.CreateBackup) error {
+func (a *Actor) createBackup(ctx context.Context, c *v1beta1.EtcdCluster, s plan.CreateBackup) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
-	err := a.Client.Create(ctx, specs.Backup(c, s.Name, s.Before), client.FieldOwner(v1alpha1.FieldOwner))
+	err := a.Client.Create(ctx, specs.Backup(c, s.Name, s.Before), client.FieldOwner(v1beta1.FieldOwner))
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return nil
@@ -33,34 +33,46 @@ func (a *Actor) createBackup(ctx context.Context, c *v1alpha1.EtcdCluster, s pla
 
 // createRestore creates the EtcdRestore that a person has asked for by accepting the loss. Its name says for which cluster and which loss.
 // Before it changes anything, it is asked again whether the loss is accepted and there.
-func (a *Actor) createRestore(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.CreateRestore) error {
+func (a *Actor) createRestore(ctx context.Context, c *v1beta1.EtcdCluster, s plan.CreateRestore) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
-	err := a.Client.Create(ctx, specs.Restore(c, s.Name, s.Backup, s.Accepted), client.FieldOwner(v1alpha1.FieldOwner))
+	err := a.Client.Create(ctx, specs.Restore(c, s.Name, s.Backup, s.Accepted), client.FieldOwner(v1beta1.FieldOwner))
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("create EtcdRestore %s: %w", s.Name, err)
 	}
 	return nil
 }
 
+// expire deletes the EtcdCluster, unless its spec has changed since it was read: a person may just have given it more time.
+func (a *Actor) expire(ctx context.Context, c *v1beta1.EtcdCluster) error {
+	err := a.fence(ctx, c)
+	if err == nil {
+		err = a.Client.Delete(ctx, c.DeepCopy(), client.Preconditions{UID: &c.UID})
+	}
+	if err := client.IgnoreNotFound(err); err != nil {
+		return fmt.Errorf("%s: %w", plan.Expire{}, err)
+	}
+	return nil
+}
+
 // hold adds our finalizer to the EtcdCluster, or removes it.
-func (a *Actor) hold(ctx context.Context, c *v1alpha1.EtcdCluster, s plan.Hold) error {
+func (a *Actor) hold(ctx context.Context, c *v1beta1.EtcdCluster, s plan.Hold) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
-	now := &v1alpha1.EtcdCluster{}
+	now := &v1beta1.EtcdCluster{}
 	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), now); err != nil {
 		return fmt.Errorf("read the EtcdCluster again: %w", err)
 	}
 	changed := now.DeepCopy()
 	if s.Held {
-		controllerutil.AddFinalizer(changed, v1alpha1.FinalizerLastBackup)
+		controllerutil.AddFinalizer(changed, v1beta1.FinalizerLastBackup)
 	} else {
-		controllerutil.RemoveFinalizer(changed, v1alpha1.FinalizerLastBackup)
+		controllerutil.RemoveFinalizer(changed, v1beta1.FinalizerLastBackup)
 	}
 	unchanged := client.MergeFromWithOptions(now, client.MergeFromWithOptimisticLock{})
-	err := a.Client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner))
+	err := a.Client.Patch(ctx, changed, unchanged, client.FieldOwner(v1beta1.FieldOwner))
 	if err := client.IgnoreNotFound(err); err != nil {
 		return fmt.Errorf("%s: %w", s, err)
 	}

@@ -13,23 +13,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
 // TestBackupOfClusterHasNoOwner: it outlives the cluster, and names it.
 func TestBackupOfClusterHasNoOwner(t *testing.T) {
 	c := example()
-	c.Spec.Backup = &v1alpha1.Backup{Store: "offsite", Verify: v1alpha1.VerifyDaily}
+	c.Spec.Backup = &v1beta1.Backup{Store: "offsite", Verify: v1beta1.VerifyDaily}
 	s := newScene(t, c, seen())
 	s.mustDo(plan.CreateBackup{Name: "a-before-3.7-1", Before: "3.7"})
-	var b v1alpha1.EtcdBackup
+	var b v1beta1.EtcdBackup
 	if !s.get("a-before-3.7-1", &b) {
 		t.Fatal("it is not there")
 	}
 	if len(b.OwnerReferences) > 0 || b.Spec.Store != "offsite" || b.Spec.Verify == nil || !*b.Spec.Verify ||
-		b.Labels[v1alpha1.LabelAwaited] == "" || b.Annotations[v1alpha1.AnnotationClusterUID] != "u1" ||
-		b.Annotations[v1alpha1.AnnotationReason] != "before etcd 3.7" {
+		b.Labels[v1beta1.LabelAwaited] == "" || b.Annotations[v1beta1.AnnotationClusterUID] != "u1" ||
+		b.Annotations[v1beta1.AnnotationReason] != "before etcd 3.7" {
 		t.Errorf("it is %+v", b)
 	}
 }
@@ -38,15 +38,15 @@ func TestBackupOfClusterHasNoOwner(t *testing.T) {
 func TestRestoreThatWasAccepted(t *testing.T) {
 	s := newScene(t, example(), seen())
 	s.mustDo(plan.CreateRestore{Name: "a-accepted-1", Backup: "nightly", Accepted: "backup/nightly@60"})
-	var r v1alpha1.EtcdRestore
+	var r v1beta1.EtcdRestore
 	if !s.get("a-accepted-1", &r) {
 		t.Fatal("it is not there")
 	}
-	if !metav1.IsControlledBy(&r, example()) || r.Annotations[v1alpha1.AnnotationAccepted] != "backup/nightly@60" ||
-		r.Annotations[v1alpha1.AnnotationClusterUID] != "u1" || r.Labels[v1alpha1.LabelCluster] != "a" {
+	if !metav1.IsControlledBy(&r, example()) || r.Annotations[v1beta1.AnnotationAccepted] != "backup/nightly@60" ||
+		r.Annotations[v1beta1.AnnotationClusterUID] != "u1" || r.Labels[v1beta1.LabelCluster] != "a" {
 		t.Errorf("it is %+v", r.ObjectMeta)
 	}
-	if want := (v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "nightly", SkipSafetyBackup: true}); r.Spec != want {
+	if want := (v1beta1.EtcdRestoreSpec{Cluster: "a", Backup: "nightly", SkipSafetyBackup: true}); r.Spec != want {
 		t.Errorf("it wants %+v", r.Spec)
 	}
 }
@@ -55,7 +55,7 @@ func TestRestoreThatWasAccepted(t *testing.T) {
 func TestClusterInANamespaceThatEndsIsLetGo(t *testing.T) {
 	for _, leaves := range []bool{false, true} {
 		c := example()
-		c.Finalizers = []string{v1alpha1.FinalizerLastBackup}
+		c.Finalizers = []string{v1beta1.FinalizerLastBackup}
 		if leaves {
 			c.DeletionTimestamp = &metav1.Time{Time: now}
 		}
@@ -66,9 +66,9 @@ func TestClusterInANamespaceThatEndsIsLetGo(t *testing.T) {
 		s.actor.Client = interceptor.NewClient(s.api, interceptor.Funcs{
 			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return ends },
 		})
-		err := s.do(plan.CreateBackup{Name: "b", Before: v1alpha1.BeforeDeletion, LetGo: leaves})
-		var left v1alpha1.EtcdCluster
-		held := s.get("a", &left) && slices.Contains(left.Finalizers, v1alpha1.FinalizerLastBackup)
+		err := s.do(plan.CreateBackup{Name: "b", Before: v1beta1.BeforeDeletion, LetGo: leaves})
+		var left v1beta1.EtcdCluster
+		held := s.get("a", &left) && slices.Contains(left.Finalizers, v1beta1.FinalizerLastBackup)
 		if held == leaves || (err == nil) != leaves {
 			t.Errorf("it is being deleted: %t, and held: %t; error %v", leaves, held, err)
 		}

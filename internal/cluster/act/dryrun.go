@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -19,10 +19,10 @@ import (
 // same words each time, or the status would be written again at each look.
 // A quota that is used up says nothing, because the Pod that runs counts as well; nor does
 // an error of another kind, such as that of a webhook which supports no dry run.
-func (a *Actor) dryRun(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, name string) error {
+func (a *Actor) dryRun(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, name string) error {
 	pod := a.pod(c, v, name)
 	pod.Name = name + "-dry-run"
-	err := a.Client.Create(ctx, pod, client.DryRunAll, client.FieldOwner(v1alpha1.FieldOwner))
+	err := a.Client.Create(ctx, pod, client.DryRunAll, client.FieldOwner(v1beta1.FieldOwner))
 	forbidden := apierrors.IsForbidden(err) && !strings.Contains(err.Error(), "exceeded quota")
 	if !forbidden && !apierrors.IsInvalid(err) {
 		return nil

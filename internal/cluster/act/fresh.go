@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
@@ -26,7 +26,7 @@ func (a *Actor) left() time.Duration { return freshness - a.Now().Sub(a.asked) }
 
 // isFresh refuses a step that disturbs members if they were asked too long ago, and are not as they were: the API server may have had
 // the step wait for many seconds, and may do so each time.
-func (a *Actor) isFresh(ctx context.Context, c *v1alpha1.EtcdCluster, step plan.Step) error {
+func (a *Actor) isFresh(ctx context.Context, c *v1beta1.EtcdCluster, step plan.Step) error {
 	if !plan.KindOf(step).Disturbs || a.left() > 0 {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (a *Actor) isFresh(ctx context.Context, c *v1alpha1.EtcdCluster, step plan.
 
 // isAsBefore asks the members that were healthy whether they still are, and follow the same leader. A forced member depends on others
 // not answering, which a few answers do not show.
-func (a *Actor) isAsBefore(ctx context.Context, c *v1alpha1.EtcdCluster, step plan.Step) bool {
+func (a *Actor) isAsBefore(ctx context.Context, c *v1beta1.EtcdCluster, step plan.Step) bool {
 	leader, led := a.view.Leader()
 	forces, isStart := step.(plan.CreatePods)
 	if !led || isStart && forces.Forced {
@@ -66,7 +66,7 @@ func (a *Actor) isAsBefore(ctx context.Context, c *v1alpha1.EtcdCluster, step pl
 
 // mayDisturb is the last question before a step that disturbs members: the operator is in charge of this very EtcdCluster, and knows the
 // members as they are.
-func (a *Actor) mayDisturb(ctx context.Context, c *v1alpha1.EtcdCluster, step plan.Step) error {
+func (a *Actor) mayDisturb(ctx context.Context, c *v1beta1.EtcdCluster, step plan.Step) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (a *Actor) mayDisturb(ctx context.Context, c *v1alpha1.EtcdCluster, step pl
 }
 
 // inTime does what a step writes in Kubernetes. If the step disturbs members, the calls end when the answers are too old.
-func (a *Actor) inTime(ctx context.Context, c *v1alpha1.EtcdCluster, step plan.Step, do func(context.Context) error) error {
+func (a *Actor) inTime(ctx context.Context, c *v1beta1.EtcdCluster, step plan.Step, do func(context.Context) error) error {
 	if !plan.KindOf(step).Disturbs {
 		return do(ctx)
 	}

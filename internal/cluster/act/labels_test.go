@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -16,7 +16,7 @@ import (
 // strip is what happens to an object that is handed over to another tool.
 func strip[T client.Object](object T) T {
 	object.SetLabels(map[string]string{
-		"app.kubernetes.io/managed-by": "Helm", v1alpha1.LabelCluster: "a", "theirs": "stays", specs.InstanceLabel: "a",
+		"app.kubernetes.io/managed-by": "Helm", v1beta1.LabelCluster: "a", "theirs": "stays", specs.InstanceLabel: "a",
 	})
 	return object
 }
@@ -48,7 +48,7 @@ func TestLabelsAreGivenBack(t *testing.T) {
 			s.get("a-1", object)
 			labels := object.GetLabels()
 			for label, want := range specs.MemberSelector(c) {
-				if labels[label] != want || labels[v1alpha1.LabelMember] != "a-1" || labels["theirs"] != "stays" {
+				if labels[label] != want || labels[v1beta1.LabelMember] != "a-1" || labels["theirs"] != "stays" {
 					t.Errorf("%s: %T has labels %v", what, object, labels)
 				}
 			}

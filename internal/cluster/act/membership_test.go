@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -20,6 +20,7 @@ import (
 // changes are the steps that change the membership.
 var changes = []plan.Step{
 	plan.AddLearner{Name: "a-3"},
+	plan.UpdatePeerURLs{Name: "a-2"},
 	plan.Promote{Name: "a-2"},
 	plan.RemoveMember{Name: "a-2"},
 	plan.MoveLeader{From: "a-0", To: "a-1"},
@@ -37,13 +38,13 @@ var disturbances = []plan.Step{
 // TestFault5FenceHoldsBackMembership: when the EtcdCluster is no longer the one
 // that was observed, etcd is not even dialled, and no Pod is disturbed.
 func TestFault5FenceHoldsBackMembership(t *testing.T) {
-	for what, change := range map[string]func(*v1alpha1.EtcdCluster){
-		"the generation has changed": func(c *v1alpha1.EtcdCluster) { c.Generation++ },
-		"the UID has changed":        func(c *v1alpha1.EtcdCluster) { c.UID = "u2" },
-		"another installation has taken it over": func(c *v1alpha1.EtcdCluster) {
+	for what, change := range map[string]func(*v1beta1.EtcdCluster){
+		"the generation has changed": func(c *v1beta1.EtcdCluster) { c.Generation++ },
+		"the UID has changed":        func(c *v1beta1.EtcdCluster) { c.UID = "u2" },
+		"another installation has taken it over": func(c *v1beta1.EtcdCluster) {
 			c.Status.Operator = "theirs/etcd-operator.dev"
 		},
-		"deletion is under way": func(c *v1alpha1.EtcdCluster) {
+		"deletion is under way": func(c *v1beta1.EtcdCluster) {
 			c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: now}, []string{"example.com/wait"}
 		},
 	} {
@@ -102,7 +103,7 @@ func TestForceOnlyWhileRecovering(t *testing.T) {
 // that no longer has the EtcdCluster, is no leave to act.
 func TestFenceWithoutAnswerHoldsBackMembership(t *testing.T) {
 	s := newScene(t, example(), seen())
-	s.actor.Live = hiding{s.api, "*v1alpha1.EtcdCluster a"}
+	s.actor.Live = hiding{s.api, "*v1beta1.EtcdCluster a"}
 	for _, step := range changes {
 		if err := s.do(step); err == nil || errors.Is(err, act.ErrChanged) {
 			t.Errorf("%s: got %v, want the error of the read", step, err)

@@ -21,7 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
@@ -31,7 +31,7 @@ import (
 
 // applyAll applies the objects of the step: Secrets in their order, because one
 // signs another, then the rest at once.
-func (a *Actor) applyAll(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.Apply) error {
+func (a *Actor) applyAll(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.Apply) error {
 	wanted := map[string]cluster.Object{}
 	for _, object := range s.Objects {
 		wanted[object.String()] = object
@@ -42,12 +42,16 @@ func (a *Actor) applyAll(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster
 	}
 	objects := append(secrets, specs.HeadlessService(c), specs.ClientService(c), specs.Budget(c, v.MustStay()),
 		specs.NetworkPolicy(c, a.Operator))
+	for _, service := range memberServices(c, s) {
+		objects = append(objects, service)
+	}
 	for _, certificate := range specs.Certificates(c, a.Domain) {
 		objects = append(objects, certificate)
 	}
 	for _, monitor := range specs.Monitors(c) {
 		objects = append(objects, monitor.Unstructured)
 	}
+	objects = append(objects, specs.Route(c))
 	var names []string
 	byName, unwanted := map[string]client.Object{}, map[string]string{}
 	for _, object := range objects {
@@ -89,7 +93,7 @@ func (a *Actor) drop(ctx context.Context, object client.Object, uid string) erro
 // place applies an object that is there, and creates one that is not. An object of
 // the same name that the cache does not show has another owner and is not taken,
 // unless it is ours and only its label was changed: then create has read it. Secrets are in no cache.
-func (a *Actor) place(ctx context.Context, c *v1alpha1.EtcdCluster, object client.Object) error {
+func (a *Actor) place(ctx context.Context, c *v1beta1.EtcdCluster, object client.Object) error {
 	if unwatched, is := object.(*unstructured.Unstructured); is {
 		return a.applyUnwatched(ctx, c, unwatched)
 	}
@@ -125,7 +129,7 @@ func (a *Actor) exchange(ctx context.Context, existing *corev1.Secret, wanted cl
 		metav1.SetMetaDataAnnotation(&changed.ObjectMeta, name, value)
 	}
 	way := client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{})
-	if err := a.Client.Patch(ctx, changed, way, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+	if err := a.Client.Patch(ctx, changed, way, client.FieldOwner(v1beta1.FieldOwner)); err != nil {
 		return fmt.Errorf("patch secret %s: %w", existing.Name, err)
 	}
 	return nil
@@ -136,7 +140,7 @@ func kindOf(object client.Object) string { return object.GetObjectKind().GroupVe
 // makeSecrets makes the wanted Secrets again and returns those that are to be
 // applied. An authority that is missing is created and never overwritten: another
 // one may have been made meanwhile.
-func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted map[string]cluster.Object) ([]client.Object, error) {
+func (a *Actor) makeSecrets(ctx context.Context, c *v1beta1.EtcdCluster, wanted map[string]cluster.Object) ([]client.Object, error) {
 	found, err := a.secrets(ctx, c)
 	if err != nil {
 		return nil, err
@@ -173,7 +177,7 @@ func (a *Actor) makeSecrets(ctx context.Context, c *v1alpha1.EtcdCluster, wanted
 }
 
 func (a *Actor) makeSecret(
-	held *certs.KeyMaterial, c *v1alpha1.EtcdCluster, found *corev1.Secret, wanted cluster.Object,
+	held *certs.KeyMaterial, c *v1beta1.EtcdCluster, found *corev1.Secret, wanted cluster.Object,
 ) (*corev1.Secret, error) {
 	if wanted.RotationStep.Stage == "" {
 		return held.Make(a.Random, a.Later(), c, wanted.Name)
@@ -185,7 +189,7 @@ func (a *Actor) makeSecret(
 	return secret, err
 }
 
-func (a *Actor) makeAuthority(ctx context.Context, c *v1alpha1.EtcdCluster, secret *corev1.Secret) error {
+func (a *Actor) makeAuthority(ctx context.Context, c *v1beta1.EtcdCluster, secret *corev1.Secret) error {
 	existing := &corev1.Secret{}
 	if err := a.create(ctx, c, secret, existing); err != nil {
 		return err
@@ -197,7 +201,7 @@ func (a *Actor) makeAuthority(ctx context.Context, c *v1alpha1.EtcdCluster, secr
 }
 
 // secrets are those of the cluster that exist, by name.
-func (a *Actor) secrets(ctx context.Context, c *v1alpha1.EtcdCluster) (map[string]*corev1.Secret, error) {
+func (a *Actor) secrets(ctx context.Context, c *v1beta1.EtcdCluster) (map[string]*corev1.Secret, error) {
 	found, err := secrets.Of(ctx, a.Client, c, certs.Names(c)...)
 	if err != nil {
 		return nil, err
@@ -221,7 +225,7 @@ func (a *Actor) apply(ctx context.Context, object client.Object) error {
 	if err != nil {
 		return fmt.Errorf("apply %s: %w", object.GetName(), err)
 	}
-	owner := client.FieldOwner(v1alpha1.FieldOwner)
+	owner := client.FieldOwner(v1beta1.FieldOwner)
 	err = a.Client.Apply(ctx, configuration, owner, client.ForceOwnership)
 	if way := clearing(object); way != nil && apierrors.IsInvalid(err) {
 		bent, _ := object.DeepCopyObject().(client.Object)
@@ -281,10 +285,10 @@ func applyConfiguration(object client.Object) (runtime.ApplyConfiguration, error
 }
 
 // fitVolume brings one part of an existing volume to the spec.
-func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, volume cluster.Object) error {
+func (a *Actor) fitVolume(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, volume cluster.Object) error {
 	m, _ := v.Member(volume.Name)
 	err := a.changeVolume(ctx, c, volume.Name, func(claim *corev1.PersistentVolumeClaim) {
-		aside := claim.Labels[v1alpha1.LabelQuarantined] != ""
+		aside := claim.Labels[v1beta1.LabelQuarantined] != ""
 		size, want := claim.Spec.Resources.Requests[corev1.ResourceStorage], c.VolumeSize()
 		switch {
 		case volume.Part == cluster.Owner:
@@ -300,7 +304,7 @@ func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 			writeVersion(c, claim, m.Version, m.Choice())
 		case volume.Part == cluster.Size && !aside && size.Cmp(want) < 0:
 			claim.Spec.Resources.Requests[corev1.ResourceStorage] = want
-			delete(claim.Annotations, v1alpha1.AnnotationGrowthRefused)
+			delete(claim.Annotations, v1beta1.AnnotationGrowthRefused)
 		}
 	})
 	if volume.Part == cluster.Size && apierrors.IsForbidden(err) {
@@ -311,11 +315,11 @@ func (a *Actor) fitVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 
 // noteRefusal writes on a volume that it may not grow, so that nothing else waits for
 // it and the request is not repeated again and again.
-func (a *Actor) noteRefusal(ctx context.Context, c *v1alpha1.EtcdCluster, name string, refusal error) error {
+func (a *Actor) noteRefusal(ctx context.Context, c *v1beta1.EtcdCluster, name string, refusal error) error {
 	size := c.VolumeSize()
 	note := fmt.Sprintf("%s %s %s", size.String(), a.Now().UTC().Format(time.RFC3339), words(refusal))
 	return a.changeVolume(ctx, c, name, func(claim *corev1.PersistentVolumeClaim) {
-		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationGrowthRefused, note)
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationGrowthRefused, note)
 	})
 }
 

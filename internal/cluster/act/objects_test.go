@@ -23,7 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
@@ -71,16 +71,16 @@ func TestApplyMakesWhatIsMissing(t *testing.T) {
 		if owner := metav1.GetControllerOf(object); owner == nil || owner.UID != s.c.UID || owner.Kind != "EtcdCluster" {
 			t.Errorf("%T %s is owned by %v", object, object.GetName(), owner)
 		}
-		if object.GetLabels()[v1alpha1.LabelCluster] != "a" {
+		if object.GetLabels()[v1beta1.LabelCluster] != "a" {
 			t.Errorf("%T %s has labels %v", object, object.GetName(), object.GetLabels())
 		}
 		for _, entry := range object.GetManagedFields() {
-			if entry.Manager != v1alpha1.FieldOwner {
+			if entry.Manager != v1beta1.FieldOwner {
 				t.Errorf("%T %s is managed by %s", object, object.GetName(), entry.Manager)
 			}
 		}
 	}
-	if bad := slices.DeleteFunc(slices.Clone(s.api.owners), func(o string) bool { return o == v1alpha1.FieldOwner }); len(bad) > 0 {
+	if bad := slices.DeleteFunc(slices.Clone(s.api.owners), func(o string) bool { return o == v1beta1.FieldOwner }); len(bad) > 0 {
 		t.Errorf("field owners %v", bad)
 	}
 }
@@ -117,6 +117,29 @@ func TestServiceIsMadeRightAgain(t *testing.T) {
 	}
 }
 
+// TestServicesOfMembers: the one that is wanted is created, the one that is not is deleted, and one of the same name that was made since
+// then is left alone.
+func TestServicesOfMembers(t *testing.T) {
+	c := example()
+	c.Spec.ClientService = &v1beta1.ClientService{PerMember: &v1beta1.MemberService{Type: v1beta1.ClientServiceNodePort}}
+	asked := *c.Spec.ClientService.PerMember
+	old, another := specs.MemberService(c, "a-1", asked), specs.MemberService(c, "a-2", asked)
+	old.UID, another.UID = "u1", "u2"
+	s := newScene(t, c, seen(), old, another)
+	s.mustDo(plan.Apply{Objects: []cluster.Object{
+		{Kind: "Service", Name: "a-0-external"}, {Kind: "Service", Name: "a-1-external", UID: "u1"},
+	}})
+	made := &corev1.Service{}
+	s.get("a-0-external", made)
+	if made.Spec.Type != corev1.ServiceTypeNodePort || made.Spec.Selector[v1beta1.LabelMember] != "a-0" {
+		t.Errorf("made %+v", made.Spec)
+	}
+	if err := s.api.Get(t.Context(), client.ObjectKeyFromObject(old), made); !apierrors.IsNotFound(err) {
+		t.Errorf("the one that is not wanted: %v", err)
+	}
+	s.get("a-2-external", made)
+}
+
 // TestOursWithoutItsLabelIsMadeRight: an object of ours that the cache does not show any
 // more, because the label by which it is found was changed.
 func TestOursWithoutItsLabelIsMadeRight(t *testing.T) {
@@ -127,7 +150,7 @@ func TestOursWithoutItsLabelIsMadeRight(t *testing.T) {
 		s := newScene(t, c, seen(), append(secrets(t, now)[:2], ours)...)
 		s.actor.Client = hiding{s.api, fmt.Sprintf("%T %s", ours, ours.GetName())}
 		s.mustDo(plan.Apply{Objects: []cluster.Object{{Kind: kind, Name: ours.GetName()}}})
-		if s.get(ours.GetName(), ours); ours.GetLabels()["app.kubernetes.io/managed-by"] != v1alpha1.FieldOwner {
+		if s.get(ours.GetName(), ours); ours.GetLabels()["app.kubernetes.io/managed-by"] != v1beta1.FieldOwner {
 			t.Errorf("%s %s has labels %v", kind, ours.GetName(), ours.GetLabels())
 		}
 	}
@@ -147,7 +170,7 @@ func TestWhatIsInTheWayIsTakenOff(t *testing.T) {
 	if !equality.Semantic.DeepEqual(budget.Spec, want) {
 		t.Errorf("the budget is %+v", budget.Spec)
 	}
-	if len(service.Spec.Ports) != 1 || service.Spec.Ports[0].Port != v1alpha1.ClientPort {
+	if len(service.Spec.Ports) != 1 || service.Spec.Ports[0].Port != v1beta1.ClientPort {
 		t.Errorf("ports %v", service.Spec.Ports)
 	}
 }
@@ -162,7 +185,7 @@ func TestAuthorityWithoutItsLabel(t *testing.T) {
 	if !bytes.Equal(ca.Data[corev1.TLSCertKey], good[0].(*corev1.Secret).Data[corev1.TLSCertKey]) {
 		t.Error("it was overwritten")
 	}
-	if got := ca.Labels["app.kubernetes.io/managed-by"]; got != v1alpha1.FieldOwner {
+	if got := ca.Labels["app.kubernetes.io/managed-by"]; got != v1beta1.FieldOwner {
 		t.Errorf("it is managed by %s", got)
 	}
 	if !bytes.Equal(s.secret("a-client").Data[specs.CAKey], ca.Data[corev1.TLSCertKey]) {
@@ -220,7 +243,7 @@ func TestBrokenAuthorityIsMadeAgain(t *testing.T) {
 
 // TestCertificatesAreIssuedAgain: those that end soon, by the same authority.
 func TestCertificatesAreIssuedAgain(t *testing.T) {
-	old := now.Add(-v1alpha1.DefaultCertificateLifetime * 3 / 4)
+	old := now.Add(-v1beta1.DefaultCertificateLifetime * 3 / 4)
 	s := newScene(t, example(), seen(), secrets(t, old)...)
 	authority := s.secret("a-client-ca").Data[corev1.TLSCertKey]
 	s.mustDo(plan.Apply{Objects: applyAll().Objects[2:4]})
@@ -294,7 +317,7 @@ func TestNetworkPolicyIsMadeAndDeleted(t *testing.T) {
 func TestVolumesAreFitted(t *testing.T) {
 	big, aside := claim("a-1"), claim("a-2")
 	big.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("9Gi")
-	metav1.SetMetaDataLabel(&aside.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+	metav1.SetMetaDataLabel(&aside.ObjectMeta, v1beta1.LabelQuarantined, "true")
 	s := newScene(t, example(), seen(), claim("a-0"), big, aside)
 	s.c.Spec.Storage.Size = ptr.To(resource.MustParse("4Gi"))
 	var sized, owned plan.Apply
@@ -304,7 +327,7 @@ func TestVolumesAreFitted(t *testing.T) {
 		owned.Objects = append(owned.Objects, part(cluster.Owner, name))
 	}
 	s.mustDo(sized)
-	for _, policy := range []v1alpha1.DeletionPolicy{v1alpha1.Delete, v1alpha1.Retain} {
+	for _, policy := range []v1beta1.DeletionPolicy{v1beta1.Delete, v1beta1.Retain} {
 		s.c.Spec.DeletionPolicy = policy
 		s.mustDo(owned)
 		for name, want := range sizes {
@@ -313,7 +336,7 @@ func TestVolumesAreFitted(t *testing.T) {
 			if size := c.Spec.Resources.Requests[corev1.ResourceStorage]; size.String() != want {
 				t.Errorf("%s: %s has %s, want %s", policy, name, size.String(), want)
 			}
-			if owner := metav1.GetControllerOf(&c); (owner != nil) != (policy == v1alpha1.Delete) {
+			if owner := metav1.GetControllerOf(&c); (owner != nil) != (policy == v1beta1.Delete) {
 				t.Errorf("%s: %s is owned by %v", policy, name, owner)
 			}
 		}
@@ -324,7 +347,7 @@ func TestVolumesAreFitted(t *testing.T) {
 // change now, and one that grows keeps its owner.
 func TestOnlyThePartIsFitted(t *testing.T) {
 	s := newScene(t, example(), seen(), claim("a-0"), claim("a-1"))
-	s.c.Spec.Storage.Size, s.c.Spec.DeletionPolicy = ptr.To(resource.MustParse("4Gi")), v1alpha1.Delete
+	s.c.Spec.Storage.Size, s.c.Spec.DeletionPolicy = ptr.To(resource.MustParse("4Gi")), v1beta1.Delete
 	s.mustDo(plan.Apply{Objects: []cluster.Object{part(cluster.Owner, "a-0"), part(cluster.Size, "a-1")}})
 	for name, want := range map[string]string{"a-0": "2Gi owned true", "a-1": "4Gi owned false"} {
 		var c corev1.PersistentVolumeClaim
@@ -345,14 +368,14 @@ func TestVersionIsWrittenOnVolumes(t *testing.T) {
 	for name, want := range map[string]string{"a-0": "3.6.16 mine", "a-1": "3.7.3 ", "a-2": " "} {
 		var c corev1.PersistentVolumeClaim
 		s.get(name, &c)
-		if got := c.Annotations[v1alpha1.AnnotationVersion] + " " + c.Annotations[v1alpha1.AnnotationChosenImage]; got != want {
+		if got := c.Annotations[v1beta1.AnnotationVersion] + " " + c.Annotations[v1beta1.AnnotationChosenImage]; got != want {
 			t.Errorf("%s says %q, want %q", name, got, want)
 		}
 	}
 	s.view.Members[0].Pod.DefaultImage = true
 	s.mustDo(plan.Apply{Objects: []cluster.Object{part(cluster.Version, "a-0")}})
 	var c corev1.PersistentVolumeClaim
-	if s.get("a-0", &c); c.Annotations[v1alpha1.AnnotationChosenImage] != "" {
+	if s.get("a-0", &c); c.Annotations[v1beta1.AnnotationChosenImage] != "" {
 		t.Errorf("the choice is left to the operator again: %v", c.Annotations)
 	}
 }
@@ -384,7 +407,7 @@ func TestRefusedGrowthIsWrittenDown(t *testing.T) {
 func (s *scene) noteOn(name string) string {
 	var c corev1.PersistentVolumeClaim
 	s.get(name, &c)
-	return c.Annotations[v1alpha1.AnnotationGrowthRefused]
+	return c.Annotations[v1beta1.AnnotationGrowthRefused]
 }
 
 // TestAdopted: what has no owner gets its owner and keeps all else, even a key that signs.

@@ -17,7 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -26,7 +26,7 @@ import (
 // createPods makes all volumes of a new cluster before its first Pod: a volume that is
 // missing beside a Pod is then known to be lost. Once the cluster has formed, what
 // refuses one member's volume holds back no other member.
-func (a *Actor) createPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.CreatePods) error {
+func (a *Actor) createPods(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.CreatePods) error {
 	if s.Forced {
 		return a.force(ctx, c, v, s)
 	}
@@ -50,16 +50,16 @@ func (a *Actor) createPods(ctx context.Context, c *v1alpha1.EtcdCluster, v clust
 }
 
 // use removes from a volume the mark that it holds nothing, before a Pod can write to it.
-func (a *Actor) use(ctx context.Context, c *v1alpha1.EtcdCluster, name string) error {
+func (a *Actor) use(ctx context.Context, c *v1beta1.EtcdCluster, name string) error {
 	if c.Spec.Storage.Ephemeral != nil {
 		return nil
 	}
 	return a.changeVolume(ctx, c, name, func(claim *corev1.PersistentVolumeClaim) {
-		delete(claim.Annotations, v1alpha1.AnnotationUnused)
+		delete(claim.Annotations, v1beta1.AnnotationUnused)
 	})
 }
 
-func (a *Actor) startVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, name string) error {
+func (a *Actor) startVolume(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, name string) error {
 	m, _ := v.Member(name)
 	claim := volume(c, v, m)
 	if m.Volume != cluster.NoVolume || claim == nil {
@@ -71,8 +71,8 @@ func (a *Actor) startVolume(ctx context.Context, c *v1alpha1.EtcdCluster, v clus
 // volume is the volume for a member that has none; nil if it needs none. It has the version
 // of its member if no other can be expected: first members form with one version, and
 // others run what a later one joins with.
-func volume(c *v1alpha1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.PersistentVolumeClaim {
-	var first *v1alpha1.Bootstrap // written on the volumes of first members
+func volume(c *v1beta1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.PersistentVolumeClaim {
+	var first *v1beta1.Bootstrap // written on the volumes of first members
 	if !v.Formed() {
 		first = c.Status.Bootstrap
 	}
@@ -86,21 +86,22 @@ func volume(c *v1alpha1.EtcdCluster, v cluster.View, m cluster.Member) *corev1.P
 
 // writeVersion writes on a volume what its member runs, by an image that the user has chosen
 // or, if that is empty, by the usual one.
-func writeVersion(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, version, image string) {
-	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationVersion, version)
-	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationNamespace, claim.Namespace)
-	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationTLSMode, c.TLSMode())
-	delete(claim.Annotations, v1alpha1.AnnotationChosenImage)
+func writeVersion(c *v1beta1.EtcdCluster, claim *corev1.PersistentVolumeClaim, version, image string) {
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationVersion, version)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationNamespace, claim.Namespace)
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationTLSMode, c.TLSMode())
+	delete(claim.Annotations, v1beta1.AnnotationChosenImage)
 	if image != "" {
-		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationChosenImage, image)
+		metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationChosenImage, image)
 	}
 }
 
 // pod is what a member is started with now.
-func (a *Actor) pod(c *v1alpha1.EtcdCluster, v cluster.View, name string) *corev1.Pod {
+func (a *Actor) pod(c *v1beta1.EtcdCluster, v cluster.View, name string) *corev1.Pod {
 	m, _ := v.Member(name)
 	targeted := specs.Targeted(c, v.Target.For(m))
 	pod := secured(a.Images.Put(targeted, specs.Pod(targeted, name, joining(v, name))), v.Target)
+	pod = specs.OnAdopted(pod, m.DataDirectory)
 	if v.Record.Defragmenting.Member == name {
 		return specs.Defragmenting(targeted, pod)
 	}
@@ -113,12 +114,12 @@ func secured(pod *corev1.Pod, target cluster.Target) *corev1.Pod {
 }
 
 // force starts a member with --force-new-cluster: it goes on from its own data as the only member.
-func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.CreatePods) error {
+func (a *Actor) force(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.CreatePods) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
 	name := s.Names[0]
-	var now v1alpha1.EtcdCluster
+	var now v1beta1.EtcdCluster
 	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), &now); err != nil {
 		return fmt.Errorf("read the EtcdCluster again: %w", err)
 	}
@@ -127,12 +128,14 @@ func (a *Actor) force(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.Vi
 	}
 	return a.inTime(ctx, c, s, func(ctx context.Context) error {
 		targeted := specs.Targeted(c, v.Target)
-		return a.create(ctx, c, secured(a.Images.Put(targeted, specs.ForcedPod(targeted, name)), v.Target), &corev1.Pod{})
+		m, _ := v.Member(name)
+		pod := specs.OnAdopted(specs.ForcedPod(targeted, name), m.DataDirectory)
+		return a.create(ctx, c, secured(a.Images.Put(targeted, pod), v.Target), &corev1.Pod{})
 	})
 }
 
 // markPods sets labels and annotations of Pods as the step says, and only of those that were observed.
-func (a *Actor) markPods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.MarkPods) error {
+func (a *Actor) markPods(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.MarkPods) error {
 	mark := func(ctx context.Context, ref plan.PodRef) error {
 		return a.change(ctx, c, ref.Name, ref.UID, "", func(pod *corev1.Pod) {
 			switch s.As {
@@ -156,22 +159,22 @@ func (a *Actor) detach(pod *corev1.Pod) {
 		return
 	}
 	metav1.SetMetaDataLabel(&pod.ObjectMeta, specs.ComponentLabel, specs.Leaving)
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationDetachedAt, a.Now().UTC().Format(time.RFC3339Nano))
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationDetachedAt, a.Now().UTC().Format(time.RFC3339Nano))
 }
 
 // attach attaches a Pod to the client Service, with all labels that it was created with.
-func attach(c *v1alpha1.EtcdCluster, pod *corev1.Pod) {
+func attach(c *v1beta1.EtcdCluster, pod *corev1.Pod) {
 	for label, value := range specs.MemberLabels(c, pod.Name) {
 		metav1.SetMetaDataLabel(&pod.ObjectMeta, label, value)
 	}
-	delete(pod.Annotations, v1alpha1.AnnotationDetachedAt)
-	delete(pod.Annotations, v1alpha1.AnnotationWithdrawnAt)
+	delete(pod.Annotations, v1beta1.AnnotationDetachedAt)
+	delete(pod.Annotations, v1beta1.AnnotationWithdrawnAt)
 	specs.Own(c, pod)
 }
 
 // deletePods deletes Pods, and only those that were observed. If a Pod is detached first, the
 // time is written on it: etcd removes its member a moment after that.
-func (a *Actor) deletePods(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.DeletePods) error {
+func (a *Actor) deletePods(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.DeletePods) error {
 	if s.How != plan.AtOnce {
 		asked := []func() error{func() error { return a.fence(ctx, c) }}
 		if s.How == plan.DryRun {
@@ -188,7 +191,7 @@ func (a *Actor) deletePods(ctx context.Context, c *v1alpha1.EtcdCluster, v clust
 	})
 }
 
-func (a *Actor) end(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, how plan.Deletion, pod plan.PodRef) error {
+func (a *Actor) end(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, how plan.Deletion, pod plan.PodRef) error {
 	switch how {
 	case plan.AtOnce:
 		return a.deletePod(ctx, c, v, pod, client.GracePeriodSeconds(0))
@@ -201,7 +204,7 @@ func (a *Actor) end(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View
 	return a.deletePod(ctx, c, v, pod)
 }
 
-func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, ref plan.PodRef, how ...client.DeleteOption) error {
+func (a *Actor) deletePod(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, ref plan.PodRef, how ...client.DeleteOption) error {
 	if m, _ := v.Member(ref.Name); m.Pod.LabelsMissing {
 		how = append(how, unseen)
 	}
@@ -218,27 +221,27 @@ func (a *Actor) deletePod(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 // to detect when that has happened. If the image is already the one that is wanted, because
 // this was done before or by another client, the container stays and nothing is awaited. The
 // same holds if an admission webhook puts back the image that is there already.
-func (a *Actor) updateImage(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
+func (a *Actor) updateImage(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
 	if err := a.fence(ctx, c); err != nil {
 		return err
 	}
 	return a.inTime(ctx, c, s, func(ctx context.Context) error { return a.swapImage(ctx, c, v, s) })
 }
 
-func (a *Actor) swapImage(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
+func (a *Actor) swapImage(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
 	targeted := specs.Targeted(c, v.Target)
 	wanted := a.Images.Put(targeted, specs.Pod(targeted, s.Name, specs.Joining{}))
 	var had string
 	var stored *corev1.Pod // what the API server made of it
 	err := a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTemplate, specs.Swapped(pod, wanted))
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationTemplate, specs.Swapped(pod, wanted))
 		image := specs.Etcd(pod).Image
 		if !specs.TakeImage(pod, wanted) {
 			return
 		}
 		had, stored = image, pod
 		if status := specs.EtcdStatus(pod); status.ContainerID != "" {
-			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationReplaced, status.ContainerID)
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationReplaced, status.ContainerID)
 		}
 		if v.Count(cluster.IsVoter) > 1 {
 			a.detach(pod)
@@ -247,12 +250,12 @@ func (a *Actor) swapImage(ctx context.Context, c *v1alpha1.EtcdCluster, v cluste
 	if err != nil || stored == nil || specs.Etcd(stored).Image != had {
 		return err
 	}
-	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) { delete(pod.Annotations, v1alpha1.AnnotationReplaced) })
+	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) { delete(pod.Annotations, v1beta1.AnnotationReplaced) })
 }
 
 // resize gives a running Pod's container other compute resources, and records
 // that only afterwards: until then it is tried again.
-func (a *Actor) resize(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.View, s plan.ResizePod) error {
+func (a *Actor) resize(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.ResizePod) error {
 	wanted := specs.Pod(specs.Targeted(c, v.Target), s.Name, specs.Joining{})
 	err := a.change(ctx, c, s.Name, s.UID, "resize", func(pod *corev1.Pod) {
 		specs.Etcd(pod).Resources = specs.Etcd(wanted).Resources
@@ -261,12 +264,12 @@ func (a *Actor) resize(ctx context.Context, c *v1alpha1.EtcdCluster, v cluster.V
 		return err
 	}
 	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTemplate, wanted.Annotations[v1alpha1.AnnotationTemplate])
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationTemplate, wanted.Annotations[v1beta1.AnnotationTemplate])
 	})
 }
 
 // change patches one Pod, and only the one that was observed.
-func (a *Actor) change(ctx context.Context, c *v1alpha1.EtcdCluster, name, uid, subresource string, edit func(*corev1.Pod)) error {
+func (a *Actor) change(ctx context.Context, c *v1beta1.EtcdCluster, name, uid, subresource string, edit func(*corev1.Pod)) error {
 	var pod corev1.Pod
 	if err := a.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read pod %s: %w", name, err)
@@ -283,7 +286,7 @@ func (a *Actor) change(ctx context.Context, c *v1alpha1.EtcdCluster, name, uid, 
 	if subresource == "" {
 		err = a.Client.Patch(ctx, edited, unchanged, patchOptions(edited)...)
 	} else {
-		err = a.Client.SubResource(subresource).Patch(ctx, edited, unchanged, client.FieldOwner(v1alpha1.FieldOwner))
+		err = a.Client.SubResource(subresource).Patch(ctx, edited, unchanged, client.FieldOwner(v1beta1.FieldOwner))
 	}
 	if err != nil {
 		return fmt.Errorf("change pod %s: %w", name, err)
@@ -323,8 +326,8 @@ var ErrTaken = errors.New("exists and has another owner; rename or delete it")
 
 // create makes an object whose name is used once. If it is there already, it must
 // be the one that an earlier try made.
-func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
-	err := a.Client.Create(ctx, object, client.FieldOwner(v1alpha1.FieldOwner))
+func (a *Actor) create(ctx context.Context, c *v1beta1.EtcdCluster, object, existing client.Object) error {
+	err := a.Client.Create(ctx, object, client.FieldOwner(v1beta1.FieldOwner))
 	if err == nil {
 		return nil
 	}
@@ -342,13 +345,13 @@ func (a *Actor) create(ctx context.Context, c *v1alpha1.EtcdCluster, object, exi
 }
 
 // isOurs says whether an object is the cluster's or to be adopted, and was not set aside.
-func isOurs(c *v1alpha1.EtcdCluster, object client.Object) bool {
-	return specs.Foreign(c, object) == "" && object.GetLabels()[v1alpha1.LabelQuarantined] == ""
+func isOurs(c *v1beta1.EtcdCluster, object client.Object) bool {
+	return specs.Foreign(c, object) == "" && object.GetLabels()[v1beta1.LabelQuarantined] == ""
 }
 
 // provide creates what a member starts with. If it is there already, it is one that the
 // operator sees.
-func (a *Actor) provide(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
+func (a *Actor) provide(ctx context.Context, c *v1beta1.EtcdCluster, object, existing client.Object) error {
 	if err := a.create(ctx, c, object, existing); err != nil || existing.GetResourceVersion() == "" {
 		return err
 	}
@@ -358,11 +361,11 @@ func (a *Actor) provide(ctx context.Context, c *v1alpha1.EtcdCluster, object, ex
 // relabel restores the labels by which an object is found, and its owner, unless it is a
 // volume: its owner follows the deletion policy. Without the labels the operator would not
 // see the object that it has created.
-func (a *Actor) relabel(ctx context.Context, c *v1alpha1.EtcdCluster, object, existing client.Object) error {
+func (a *Actor) relabel(ctx context.Context, c *v1beta1.EtcdCluster, object, existing client.Object) error {
 	changed, _ := existing.DeepCopyObject().(client.Object)
 	all := map[string]string{}
 	maps.Copy(all, existing.GetLabels())
-	for _, label := range []string{specs.ManagedByLabel, v1alpha1.LabelCluster, v1alpha1.LabelMember} {
+	for _, label := range []string{specs.ManagedByLabel, v1beta1.LabelCluster, v1beta1.LabelMember} {
 		if value, has := object.GetLabels()[label]; has {
 			all[label] = value
 		}
@@ -375,7 +378,7 @@ func (a *Actor) relabel(ctx context.Context, c *v1alpha1.EtcdCluster, object, ex
 		return nil
 	}
 	unchanged := client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{})
-	if err := a.Client.Patch(ctx, changed, unchanged, client.FieldOwner(v1alpha1.FieldOwner)); err != nil {
+	if err := a.Client.Patch(ctx, changed, unchanged, client.FieldOwner(v1beta1.FieldOwner)); err != nil {
 		return fmt.Errorf("label %s: %w", object.GetName(), err)
 	}
 	return nil

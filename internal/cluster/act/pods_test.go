@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
@@ -32,8 +32,8 @@ func (s *scene) args(name string) string {
 		s.t.Fatalf("pod %s does not exist", name)
 	}
 	args := strings.Join(p.Spec.Containers[0].Args, " ")
-	args += " --initial-cluster-state=" + p.Annotations[v1alpha1.AnnotationInitialClusterState]
-	return strings.ReplaceAll(args, "$(INITIAL_CLUSTER)", p.Annotations[v1alpha1.AnnotationInitialCluster])
+	args += " --initial-cluster-state=" + p.Annotations[v1beta1.AnnotationInitialClusterState]
+	return strings.ReplaceAll(args, "$(INITIAL_CLUSTER)", p.Annotations[v1beta1.AnnotationInitialCluster])
 }
 
 // TestAllVolumesAreMadeBeforeTheFirstPod: a volume that is missing beside a Pod is
@@ -52,7 +52,7 @@ func TestAllVolumesAreMadeBeforeTheFirstPod(t *testing.T) {
 		t.Errorf("wrote %v", s.api.writes)
 	}
 	for _, owner := range s.api.owners {
-		if owner != v1alpha1.FieldOwner {
+		if owner != v1beta1.FieldOwner {
 			t.Errorf("field owners %v", s.api.owners)
 		}
 	}
@@ -88,7 +88,7 @@ func TestDiscardOfWhatIsUsedByNow(t *testing.T) {
 	c, v := unformed()
 	marked := specs.Volume(c, "a-0", c.Status.Bootstrap)
 	used := specs.Volume(c, "a-1", c.Status.Bootstrap)
-	delete(used.Annotations, v1alpha1.AnnotationUnused)
+	delete(used.Annotations, v1beta1.AnnotationUnused)
 	used.Status.Phase = corev1.ClaimBound
 	s := newScene(t, c, v, marked, used)
 	s.mustDo(plan.DeleteVolume{Name: "a-0", UID: "", Unused: true})
@@ -149,7 +149,7 @@ func TestVolumeIsMadeOnlyForOneWhoHasNone(t *testing.T) {
 // TestEphemeralMembersHaveNoVolume: their data is in the Pod.
 func TestEphemeralMembersHaveNoVolume(t *testing.T) {
 	c, v := unformed()
-	c.Spec.Storage, v.Want.Ephemeral = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("1Gi")}}, true
+	c.Spec.Storage, v.Want.Ephemeral = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("1Gi")}}, true
 	s := newScene(t, c, v)
 	s.mustDo(startAll)
 	if want := []string{"create Pod a-0", "create Pod a-1", "create Pod a-2"}; len(s.api.writes) != len(want) {
@@ -215,7 +215,7 @@ func TestExistingPods(t *testing.T) {
 	for name, want := range map[string][]string{"a-0": {"a-0"}, "a-1": {"a-0", "a-1", "a-2"}} {
 		var changed corev1.Pod
 		s.get(name, &changed)
-		state := changed.Annotations[v1alpha1.AnnotationInitialClusterState]
+		state := changed.Annotations[v1beta1.AnnotationInitialClusterState]
 		if peers := specs.Peers(&changed); !slices.Equal(peers, want) || state != "existing" {
 			t.Errorf("%s starts again as one of %v, in a cluster that is %s", name, peers, state)
 		}
@@ -230,12 +230,12 @@ func TestPlanIsOnTheVolumesOfFirstMembersOnly(t *testing.T) {
 	s.mustDo(plan.CreatePods{Names: []string{"a-0"}})
 	var first, later corev1.PersistentVolumeClaim
 	s.get("a-0", &first)
-	if first.Annotations[v1alpha1.AnnotationToken] != "u1" || first.Annotations[v1alpha1.AnnotationPlan] != "a-0,a-1,a-2" {
+	if first.Annotations[v1beta1.AnnotationToken] != "u1" || first.Annotations[v1beta1.AnnotationPlan] != "a-0,a-1,a-2" {
 		t.Errorf("the volume of a first member says %v", first.Annotations)
 	}
 	s.view, s.c.Status.ClusterID = seen(), "c1"
 	s.mustDo(plan.CreatePods{Names: []string{"a-3"}})
-	if !s.get("a-3", &later) || len(later.Annotations) != 3 || later.Annotations[v1alpha1.AnnotationClusterID] != "c1" {
+	if !s.get("a-3", &later) || len(later.Annotations) != 3 || later.Annotations[v1beta1.AnnotationClusterID] != "c1" {
 		t.Errorf("the volume of a later member says %v", later.Annotations)
 	}
 }
@@ -250,7 +250,7 @@ func TestNewVolumesSayTheirVersion(t *testing.T) {
 		s.mustDo(plan.CreatePods{Names: []string{name}})
 		var claim corev1.PersistentVolumeClaim
 		s.get(name, &claim)
-		return claim.Annotations[v1alpha1.AnnotationVersion]
+		return claim.Annotations[v1beta1.AnnotationVersion]
 	}
 	_, first := unformed()
 	first.Target.Version = "3.5.35"
@@ -278,11 +278,11 @@ func TestOthersObjectsStay(t *testing.T) {
 	stranger := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "x", UID: "u9", Controller: ptr.To(true)}
 	theirPod, theirVolume, unlabelled, setAside := pod("a-1", "pod-9"), claim("a-1"), claim("a-1"), claim("a-1")
 	elsewhere := claim("a-1")
-	metav1.SetMetaDataAnnotation(&elsewhere.ObjectMeta, v1alpha1.AnnotationToken, "u9")
+	metav1.SetMetaDataAnnotation(&elsewhere.ObjectMeta, v1beta1.AnnotationToken, "u9")
 	theirPod.OwnerReferences, theirVolume.OwnerReferences = []metav1.OwnerReference{stranger}, []metav1.OwnerReference{stranger}
 	unlabelled.Labels = nil
-	metav1.SetMetaDataAnnotation(&setAside.ObjectMeta, v1alpha1.AnnotationToken, "u1")
-	metav1.SetMetaDataLabel(&setAside.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+	metav1.SetMetaDataAnnotation(&setAside.ObjectMeta, v1beta1.AnnotationToken, "u1")
+	metav1.SetMetaDataLabel(&setAside.ObjectMeta, v1beta1.LabelQuarantined, "true")
 	for name, object := range map[string]client.Object{
 		"a pod": theirPod, "a volume": theirVolume, "a volume without labels": unlabelled, "fault 4: a quarantined volume": setAside,
 		"a volume of another cluster": elsewhere, "a volume that says nothing of its past": claim("a-1"),
@@ -332,7 +332,7 @@ func TestDetachedAndDeleted(t *testing.T) {
 	if s.get("a-0", &ends) || !s.get("a-1", &ends) || !s.get("a-2", &corev1.Pod{}) {
 		t.Fatal("not the Pods that were named are gone")
 	}
-	left := ends.Labels[specs.ComponentLabel] == specs.Leaving && ends.Annotations[v1alpha1.AnnotationDetachedAt] != ""
+	left := ends.Labels[specs.ComponentLabel] == specs.Leaving && ends.Annotations[v1beta1.AnnotationDetachedAt] != ""
 	if ends.DeletionTimestamp == nil || !left {
 		t.Errorf("a-1: %+v", ends.ObjectMeta)
 	}
@@ -358,14 +358,14 @@ func TestMarksOnVolumes(t *testing.T) {
 	var marked, aside corev1.PersistentVolumeClaim
 	s.get("a-0", &marked)
 	s.get("a-1", &aside)
-	if marked.Annotations[v1alpha1.AnnotationClusterID] != "c1" || marked.Labels[v1alpha1.LabelQuarantined] != "" {
+	if marked.Annotations[v1beta1.AnnotationClusterID] != "c1" || marked.Labels[v1beta1.LabelQuarantined] != "" {
 		t.Errorf("a-0: %v %v", marked.Annotations, marked.Labels)
 	}
-	if aside.Labels[v1alpha1.LabelQuarantined] != "true" || aside.Labels[v1alpha1.LabelMember] != "a-1" {
+	if aside.Labels[v1beta1.LabelQuarantined] != "true" || aside.Labels[v1beta1.LabelMember] != "a-1" {
 		t.Errorf("a-1: %v", aside.Labels)
 	}
 	for _, owner := range s.api.owners {
-		if owner != v1alpha1.FieldOwner {
+		if owner != v1beta1.FieldOwner {
 			t.Errorf("field owners %v", s.api.owners)
 		}
 	}
@@ -380,7 +380,7 @@ func TestQuarantineIsLifted(t *testing.T) {
 	s.get("a-1", &aside)
 	s.mustDo(plan.LiftQuarantine{Name: "a-1"})
 	s.get("a-1", &after)
-	if aside.Annotations[v1alpha1.AnnotationKeepFor] != "48h0m0s" || aside.Labels[v1alpha1.LabelQuarantined] == "" {
+	if aside.Annotations[v1beta1.AnnotationKeepFor] != "48h0m0s" || aside.Labels[v1beta1.LabelQuarantined] == "" {
 		t.Errorf("set aside: %v %v", aside.Labels, aside.Annotations)
 	}
 	if !maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations) {

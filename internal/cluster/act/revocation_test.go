@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -15,13 +15,13 @@ import (
 // another one is; a member that starts then reads it, even alone, and before that no member is configured to read what is not there.
 func TestFault82MembersReadTheList(t *testing.T) {
 	c := example()
-	c.Spec.TLS.Revocations = []v1alpha1.Revocation{{Serial: "abc"}}
+	c.Spec.TLS.Revocations = []v1beta1.Revocation{{Serial: "abc"}}
 	c.Status.Recovering = "a-0"
 	s := newScene(t, c, seen(), secrets(t, now)...)
 	member := plan.Apply{Objects: applyAll().Objects[2:3]}
 	s.mustDo(member)
 	first := s.secret("a-member-tls")
-	at := first.Annotations[v1alpha1.AnnotationRevokedAt]
+	at := first.Annotations[v1beta1.AnnotationRevokedAt]
 	if at == "" || len(first.Data[specs.RevokedKey]) == 0 {
 		t.Fatalf("revoked at %q, with a list of %d bytes", at, len(first.Data[specs.RevokedKey]))
 	}
@@ -34,7 +34,7 @@ func TestFault82MembersReadTheList(t *testing.T) {
 		if !s.get(name, &pod) {
 			t.Fatalf("no pod %s", name)
 		}
-		return pod.Annotations[v1alpha1.AnnotationRevokedAt] == at &&
+		return pod.Annotations[v1beta1.AnnotationRevokedAt] == at &&
 			slices.Contains(specs.Etcd(&pod).Args, "--client-crl-file=/etc/etcd-tls/client.crl")
 	}
 	s.mustDo(plan.CreatePods{Names: []string{"a-1"}})

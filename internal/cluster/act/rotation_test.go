@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
@@ -43,7 +43,7 @@ func TestFault62Passes(t *testing.T) {
 	}
 	follow()
 	member := s.secret("a-member-tls")
-	if trusted := member.Annotations[v1alpha1.AnnotationTrust]; trusted == "" {
+	if trusted := member.Annotations[v1beta1.AnnotationTrust]; trusted == "" {
 		t.Error("nothing says that members trust others than before")
 	}
 	if !bytes.Equal(member.Data["server.crt"], mounted.Data["server.crt"]) {
@@ -55,7 +55,7 @@ func TestFault62Passes(t *testing.T) {
 	if got := phases(); got != "Switched Switched" || bytes.Equal(after.Data["server.crt"], mounted.Data["server.crt"]) {
 		t.Errorf("switched: %s", got)
 	}
-	if after.Annotations[v1alpha1.AnnotationTrust] != member.Annotations[v1alpha1.AnnotationTrust] {
+	if after.Annotations[v1beta1.AnnotationTrust] != member.Annotations[v1beta1.AnnotationTrust] {
 		t.Error("members would restart because another of the two signs")
 	}
 	s.mustDo(turn(cluster.Drop, ""))
@@ -64,10 +64,10 @@ func TestFault62Passes(t *testing.T) {
 	if got := phases(); got != "Stable Stable" || len(ca.Data) != 3 || bytes.Equal(ca.Data[corev1.TLSCertKey], first) {
 		t.Errorf("dropped: %s", got)
 	}
-	if ca.Annotations[v1alpha1.AnnotationRotate] != "today" || ca.Annotations[v1alpha1.AnnotationRotatedBecause] != certs.ByRequest {
+	if ca.Annotations[v1beta1.AnnotationRotate] != "today" || ca.Annotations[v1beta1.AnnotationRotatedBecause] != certs.ByRequest {
 		t.Errorf("it is forgotten why it was rotated: %v", ca.Annotations)
 	}
-	if s.secret("a-member-tls").Annotations[v1alpha1.AnnotationTrust] == member.Annotations[v1alpha1.AnnotationTrust] {
+	if s.secret("a-member-tls").Annotations[v1beta1.AnnotationTrust] == member.Annotations[v1beta1.AnnotationTrust] {
 		t.Error("members would go on to trust what was dropped")
 	}
 }

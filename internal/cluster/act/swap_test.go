@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
@@ -35,7 +35,7 @@ func TestSwapMarksTheOldContainer(t *testing.T) {
 	s.mustDo(upgrade)
 	var p corev1.Pod
 	s.get("a-1", &p)
-	if got := p.Annotations[v1alpha1.AnnotationReplaced]; got != "containerd://old" {
+	if got := p.Annotations[v1beta1.AnnotationReplaced]; got != "containerd://old" {
 		t.Errorf("%q is marked", got)
 	}
 	p.Status.ContainerStatuses[0].ContainerID = "containerd://new"
@@ -44,7 +44,7 @@ func TestSwapMarksTheOldContainer(t *testing.T) {
 	}
 	s.mustDo(upgrade)
 	s.get("a-1", &p)
-	if got := p.Annotations[v1alpha1.AnnotationReplaced]; got != "containerd://old" {
+	if got := p.Annotations[v1beta1.AnnotationReplaced]; got != "containerd://old" {
 		t.Errorf("done again: %q is marked", got)
 	}
 }
@@ -57,7 +57,7 @@ func TestSwapThatAWebhookUndoes(t *testing.T) {
 	s.api.image = p.Spec.Containers[0].Image
 	s.mustDo(upgrade)
 	s.get("a-1", &p)
-	if got, marked := p.Annotations[v1alpha1.AnnotationReplaced]; marked || p.Spec.Containers[0].Image != s.api.image {
+	if got, marked := p.Annotations[v1beta1.AnnotationReplaced]; marked || p.Spec.Containers[0].Image != s.api.image {
 		t.Errorf("%q is marked, the image is %s", got, p.Spec.Containers[0].Image)
 	}
 	wanted := specs.Targeted(s.c, s.view.Target)
@@ -102,8 +102,8 @@ func TestSwapToTheSameImage(t *testing.T) {
 	s.actor.Images = specs.Images{"3.6.16": mirror}
 	s.mustDo(plan.UpdateImage{Name: "a-1", UID: "pod-1", Version: "3.6.16"})
 	s.get("a-1", p)
-	if p.Annotations[v1alpha1.AnnotationReplaced] != "" || p.Labels[specs.ComponentLabel] != specs.Serving ||
-		p.Annotations[v1alpha1.AnnotationImage] != mirror || p.Spec.Containers[0].Image != mirror {
+	if p.Annotations[v1beta1.AnnotationReplaced] != "" || p.Labels[specs.ComponentLabel] != specs.Serving ||
+		p.Annotations[v1beta1.AnnotationImage] != mirror || p.Spec.Containers[0].Image != mirror {
 		t.Errorf("image %s, labels %v, annotations %v", p.Spec.Containers[0].Image, p.Labels, p.Annotations)
 	}
 	if got := specs.Change(s.c, p); got != cluster.Same {
@@ -125,7 +125,7 @@ func TestActorUsesConfiguredImages(t *testing.T) {
 	}
 	s.view.Target.Version = "3.7.3"
 	s.mustDo(plan.UpdateImage{Name: "a-1", UID: string(p.UID), Version: "3.7.3"})
-	if s.get("a-1", p); p.Spec.Containers[0].Image != after || p.Annotations[v1alpha1.AnnotationImage] != after {
+	if s.get("a-1", p); p.Spec.Containers[0].Image != after || p.Annotations[v1beta1.AnnotationImage] != after {
 		t.Errorf("exchanged for %s", p.Spec.Containers[0].Image)
 	}
 
@@ -161,7 +161,7 @@ func TestOtherContainersAreLeftAlone(t *testing.T) {
 		if etcd.Image != "gcr.io/etcd-development/etcd:v3.7.3" || !etcd.Resources.Limits.Cpu().Equal(resource.MustParse("2")) {
 			t.Errorf("beside one in place %d etcd has image %s and limits %v", place, etcd.Image, etcd.Resources.Limits)
 		}
-		if got := p.Annotations[v1alpha1.AnnotationReplaced]; got != "containerd://old" {
+		if got := p.Annotations[v1beta1.AnnotationReplaced]; got != "containerd://old" {
 			t.Errorf("beside one in place %d %s is marked", place, got)
 		}
 	}

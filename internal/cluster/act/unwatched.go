@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
@@ -31,7 +31,7 @@ func mayWriteSecret(ctx context.Context, live client.Reader, wanted, existing *u
 	return nil
 }
 
-func (a *Actor) applyUnwatched(ctx context.Context, c *v1alpha1.EtcdCluster, wanted *unstructured.Unstructured) error {
+func (a *Actor) applyUnwatched(ctx context.Context, c *v1beta1.EtcdCluster, wanted *unstructured.Unstructured) error {
 	isOurs := func(existing client.Object) bool { return isOurs(c, existing) }
 	if wanted.GetKind() == specs.CertificateKind.Kind {
 		return ApplyCertificate(ctx, a.Live, a.Client, wanted, isOurs)
@@ -78,7 +78,7 @@ func unwatched(
 // apply goes past the cache: a read or a write that is to be consistent with that would start a watch of the kind, which the operator has
 // no right to, and wait for it.
 func apply(ctx context.Context, to client.Client, wanted *unstructured.Unstructured) error {
-	err := to.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.FieldOwner(v1alpha1.FieldOwner),
+	err := to.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.FieldOwner(v1beta1.FieldOwner),
 		client.ForceOwnership, client.DisableReadYourWritesConsistency)
 	if err != nil {
 		return fmt.Errorf("apply %s %s: %w", wanted.GetKind(), wanted.GetName(), err)

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -20,13 +20,13 @@ func TestPutBackByABackupTool(t *testing.T) {
 	for _, object := range s.objects {
 		object.SetOwnerReferences(nil)
 	}
-	s.c.Status = v1alpha1.EtcdClusterStatus{}
-	s.claim("a-0").Annotations[v1alpha1.AnnotationClusterID] = "c1"
+	s.c.Status = v1beta1.EtcdClusterStatus{}
+	s.claim("a-0").Annotations[v1beta1.AnnotationClusterID] = "c1"
 	if step, because := plan.Next(s.look()); step.String() != "adopt members a-0, a-1, a-2 with their data" {
 		t.Fatalf("%s (%s)", step, because)
 	}
-	s.c.Status = v1alpha1.EtcdClusterStatus{
-		ClusterID: "c1", NextSerial: 3, Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}, Adopted: true},
+	s.c.Status = v1beta1.EtcdClusterStatus{
+		ClusterID: "c1", NextSerial: 3, Bootstrap: &v1beta1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}, Adopted: true},
 	}
 	var steps []string
 	for range 4 {
@@ -58,10 +58,10 @@ func TestWhatIsAdopted(t *testing.T) {
 	}{
 		"as it was made": {func(*scene) {}, ""},
 		"without a label": {func(s *scene) {
-			delete(s.find("Service a-client").GetLabels(), v1alpha1.LabelCluster)
+			delete(s.find("Service a-client").GetLabels(), v1beta1.LabelCluster)
 		}, "Service a-client"},
 		"of another cluster": {func(s *scene) {
-			s.find("Secret a-client").GetLabels()[v1alpha1.LabelCluster] = "b"
+			s.find("Secret a-client").GetLabels()[v1beta1.LabelCluster] = "b"
 		}, "Secret a-client"},
 		"of another tool": {func(s *scene) {
 			s.find("PodDisruptionBudget a").GetLabels()[specs.ManagedByLabel] = "Helm"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -19,11 +19,11 @@ func TestAdoptedMinority(t *testing.T) {
 	s.drop("Pod a-1", "Pod a-2", "PersistentVolumeClaim a-1", "PersistentVolumeClaim a-2", "PodDisruptionBudget a")
 	s.objects = append(s.objects, specs.Budget(s.c, 1))
 	s.etcd.Stop("a-0")
-	s.c.Status = v1alpha1.EtcdClusterStatus{
-		NextSerial: 1, Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: []string{"a-0"}, Adopted: true},
+	s.c.Status = v1beta1.EtcdClusterStatus{
+		NextSerial: 1, Bootstrap: &v1beta1.Bootstrap{Token: "u0", Members: []string{"a-0"}, Adopted: true},
 	}
 	s.remains = map[string]etcd.Remains{"10.0.0.0:2381": {Revision: 70, Index: 90, Members: 3}}
-	s.c.Spec.Recovery.QuorumLoss = v1alpha1.Automatic
+	s.c.Spec.Recovery.QuorumLoss = v1beta1.Automatic
 	v := s.look()
 	step, because := plan.Next(v)
 	if !strings.Contains(step.String(), `spec.recovery.acceptDataLoss to "a-0@70"`) {

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -30,7 +30,9 @@ func adopting(s Snapshot) cluster.Adoption {
 	if spec == nil {
 		return cluster.Adoption{}
 	}
-	a := cluster.Adoption{Wanted: true, Undo: c.Annotations[v1alpha1.AnnotationUndoAdoption] == "true", At: s.Now.Unix()}
+	a := cluster.Adoption{
+		Wanted: true, Undo: c.Annotations[v1beta1.AnnotationUndoAdoption] == "true", At: s.Now.Unix(), Keeps: spec.Keeps(),
+	}
 	for _, name := range spec.Services {
 		service := s.SourceServices[name]
 		named := cluster.AdoptedService{Name: name, Missing: service == nil}
@@ -50,7 +52,7 @@ func adopting(s Snapshot) cluster.Adoption {
 }
 
 // recordedSources are those in the status.
-func recordedSources(c *v1alpha1.EtcdCluster) cluster.Adopting {
+func recordedSources(c *v1beta1.EtcdCluster) cluster.Adopting {
 	status := c.Status.Adoption
 	if status == nil {
 		return cluster.Adopting{}
@@ -73,9 +75,9 @@ func AdvertisedSources(s Snapshot) []string {
 		return nil
 	}
 	listed := s.Cluster.DeepCopy()
-	listed.Status.Adoption = &v1alpha1.AdoptionStatus{}
+	listed.Status.Adoption = &v1beta1.AdoptionStatus{}
 	for _, m := range s.List {
-		listed.Status.Adoption.Sources = append(listed.Status.Adoption.Sources, v1alpha1.SourceMember{ClientURLs: m.ClientURLs})
+		listed.Status.Adoption.Sources = append(listed.Status.Adoption.Sources, v1beta1.SourceMember{ClientURLs: m.ClientURLs})
 	}
 	return listed.SourceURLs()
 }
@@ -101,6 +103,7 @@ func (j *builder) adoption() {
 			noteSource(m, answers)
 		}
 	}
+	j.sourceVolumes()
 	if j.v.Planned() {
 		return
 	}
@@ -174,7 +177,7 @@ func (j *builder) unfit(answers []*Answer) string {
 	if w := j.v.Adoption.Workload; w.Name != "" && w.Missing {
 		return fmt.Sprintf("StatefulSet %s, which bootstrap.adopt.statefulSet names, does not exist", w.Name)
 	}
-	return j.v.Adoption.Workload.Refused
+	return cmp.Or(j.v.Adoption.Workload.Refused, j.unfitToKeep())
 }
 
 // otherCluster says whether the endpoints are of several clusters.

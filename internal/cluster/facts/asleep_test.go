@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
@@ -36,14 +36,14 @@ func (s *scene) looksAgain() []string {
 func TestHibernatedClustersAskForNothing(t *testing.T) {
 	for name, spoil := range map[string]func(*scene){
 		"formed":      func(*scene) {},
-		"never begun": func(s *scene) { s.objects, s.c.Status = nil, v1alpha1.EtcdClusterStatus{} },
+		"never begun": func(s *scene) { s.objects, s.c.Status = nil, v1beta1.EtcdClusterStatus{} },
 	} {
 		s := hibernated(t)
 		if spoil(s); len(s.looksAgain()) > 0 {
 			t.Errorf("%s: it asks for %v", name, s.calls)
 		}
-		available := meta.FindStatusCondition(s.c.Status.Conditions, v1alpha1.ConditionAvailable)
-		if available.Reason != v1alpha1.ReasonHibernated {
+		available := meta.FindStatusCondition(s.c.Status.Conditions, v1beta1.ConditionAvailable)
+		if available.Reason != v1beta1.ReasonHibernated {
 			t.Errorf("%s: %+v", name, available)
 		}
 	}
@@ -63,12 +63,12 @@ func TestHibernatedClustersThatAreLookedAt(t *testing.T) {
 			t.Errorf("%s: it is not looked for", name)
 		}
 	}
-	for name, change := range map[string]func(*v1alpha1.EtcdCluster){
-		"another spec":                    func(c *v1alpha1.EtcdCluster) { c.Generation++ },
-		"it wakes":                        func(c *v1alpha1.EtcdCluster) { c.Spec.Size = ptr.To[int32](3) },
-		"it was not seen to have no Pods": func(c *v1alpha1.EtcdCluster) { c.Status.Replicas = 1 },
-		"its status says something else": func(c *v1alpha1.EtcdCluster) {
-			other := metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionFalse, Reason: "x"}
+	for name, change := range map[string]func(*v1beta1.EtcdCluster){
+		"another spec":                    func(c *v1beta1.EtcdCluster) { c.Generation++ },
+		"it wakes":                        func(c *v1beta1.EtcdCluster) { c.Spec.Size = ptr.To[int32](3) },
+		"it was not seen to have no Pods": func(c *v1beta1.EtcdCluster) { c.Status.Replicas = 1 },
+		"its status says something else": func(c *v1beta1.EtcdCluster) {
+			other := metav1.Condition{Type: v1beta1.ConditionAvailable, Status: metav1.ConditionFalse, Reason: "x"}
 			meta.SetStatusCondition(&c.Status.Conditions, other)
 		},
 	} {

@@ -7,18 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // isGuarded says whether risky changes wait for a backup.
-func isGuarded(c *v1alpha1.EtcdCluster) bool {
-	return c.Spec.Backup != nil && c.Spec.Upgrade.Backup != v1alpha1.SkipBackup
+func isGuarded(c *v1beta1.EtcdCluster) bool {
+	return c.Spec.Backup != nil && c.Spec.Upgrade.Backup != v1beta1.SkipBackup
 }
 
 // awaitedName is the EtcdBackup that is to be read; empty if there is none.
-func awaitedName(c *v1alpha1.EtcdCluster) string {
+func awaitedName(c *v1beta1.EtcdCluster) string {
 	if awaited := c.Status.AwaitedBackup; awaited != nil && !awaited.Done {
 		return awaited.Name
 	}
@@ -32,22 +32,22 @@ func awaited(s Snapshot) cluster.Backup {
 		Held: c.IsHeld(), Leaving: c.DeletionTimestamp != nil, Cascades: slices.Contains(c.Finalizers, metav1.FinalizerDeleteDependents),
 		Orphans: isOrphaned(s),
 	}
-	if b == nil || b.Annotations[v1alpha1.AnnotationClusterUID] != string(c.UID) {
+	if b == nil || b.Annotations[v1beta1.AnnotationClusterUID] != string(c.UID) {
 		return v
 	}
 	v.Exists = true
-	complete := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
-	verified := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
+	complete := meta.FindStatusCondition(b.Status.Conditions, v1beta1.ConditionComplete)
+	verified := meta.FindStatusCondition(b.Status.Conditions, v1beta1.ConditionVerified)
 	switch {
 	case complete == nil || verified == nil:
 		v.Why = "it is about to begin"
 	case complete.Status != metav1.ConditionTrue:
-		v.Why, v.Failed = complete.Message, b.Status.Phase == v1alpha1.BackupFailed
-	case verified.Status == metav1.ConditionTrue || verified.Reason == v1alpha1.ReasonNotWanted:
+		v.Why, v.Failed = complete.Message, b.Status.Phase == v1beta1.BackupFailed
+	case verified.Status == metav1.ConditionTrue || verified.Reason == v1beta1.ReasonNotWanted:
 		v.Good = b.DeletionTimestamp == nil
 		v.Why = "it is being deleted"
 	default:
-		v.Why, v.Failed = verified.Message, b.Status.Phase == v1alpha1.BackupComplete
+		v.Why, v.Failed = verified.Message, b.Status.Phase == v1beta1.BackupComplete
 	}
 	return v
 }

@@ -3,7 +3,7 @@ package facts
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
@@ -13,7 +13,7 @@ import (
 func mayBeLost(s Snapshot) bool { return s.Cluster.Status.ClusterID != "" && s.List == nil }
 
 // acceptedName is the EtcdRestore that is to be read: the one for a loss that was accepted by the name of a backup; empty if none was.
-func acceptedName(c *v1alpha1.EtcdCluster) string {
+func acceptedName(c *v1beta1.EtcdCluster) string {
 	return cluster.AcceptedName(c.Name, string(c.UID), c.Spec.Recovery.AcceptDataLoss)
 }
 
@@ -26,15 +26,15 @@ func offer(s Snapshot) cluster.RestoreCandidate {
 	}
 	o.Backup, o.Revision, o.Begun = b.Name, b.Status.Revision, b.Status.StartedAt.Unix()
 	o.Encrypted = b.Status.Encrypted
-	want := restore.Request{Restore: v1alpha1.Restore{Backup: b.Name}, Cluster: s.Cluster, InPlace: true}
+	want := restore.Request{Restore: v1beta1.Restore{Backup: b.Name}, Cluster: s.Cluster, InPlace: true}
 	_, o.Problem = restore.Choose(want, s.Backups, nil)
 	return o
 }
 
 // newestVerified is the newest verified backup of the data that the cluster has. One of an earlier cluster of its name, or of this one
 // before it was restored, has revisions that cannot be compared with those of now: only a person may choose it.
-func newestVerified(s Snapshot) *v1alpha1.EtcdBackup {
-	var all []*v1alpha1.EtcdBackup
+func newestVerified(s Snapshot) *v1beta1.EtcdBackup {
+	var all []*v1beta1.EtcdBackup
 	for i := range s.Backups {
 		if b := &s.Backups[i]; isOffered(s.Cluster, b) {
 			all = append(all, b)
@@ -43,13 +43,13 @@ func newestVerified(s Snapshot) *v1alpha1.EtcdBackup {
 	if len(all) == 0 {
 		return nil
 	}
-	return v1alpha1.NewestFirst(all, v1alpha1.AgeOf)[0].Backup
+	return v1beta1.NewestFirst(all, v1beta1.AgeOf)[0].Backup
 }
 
-func isOffered(c *v1alpha1.EtcdCluster, b *v1alpha1.EtcdBackup) bool {
+func isOffered(c *v1beta1.EtcdCluster, b *v1beta1.EtcdBackup) bool {
 	return b.Status.ClusterUID == string(c.UID) && b.Status.ClusterID == c.Status.ClusterID && c.Status.ClusterID != "" &&
 		b.DeletionTimestamp == nil && b.Status.StartedAt != nil && restore.IsComplete(b) &&
-		meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionVerified)
+		meta.IsStatusConditionTrue(b.Status.Conditions, v1beta1.ConditionVerified)
 }
 
 // request is the EtcdRestore that the operator makes, or has made, because the loss was accepted by the name of a backup.
@@ -64,14 +64,14 @@ func request(s Snapshot) cluster.Request {
 		return r
 	}
 	r.Exists = true
-	r.Foreign = er.Annotations[v1alpha1.AnnotationClusterUID] != string(c.UID) ||
-		er.Annotations[v1alpha1.AnnotationAccepted] != c.Spec.Recovery.AcceptDataLoss
+	r.Foreign = er.Annotations[v1beta1.AnnotationClusterUID] != string(c.UID) ||
+		er.Annotations[v1beta1.AnnotationAccepted] != c.Spec.Recovery.AcceptDataLoss
 	switch er.Status.Phase {
-	case v1alpha1.RestoreComplete, v1alpha1.RestoreUndone:
+	case v1beta1.RestoreComplete, v1beta1.RestoreUndone:
 		r.Ended = true
-	case v1alpha1.RestorePending, v1alpha1.RestorePreviewed:
+	case v1beta1.RestorePending, v1beta1.RestorePreviewed:
 		r.Message = er.Status.Message
-	case v1alpha1.RestoreBackingUp, v1alpha1.RestoreRunning, v1alpha1.RestoreUndoing:
+	case v1beta1.RestoreBackingUp, v1beta1.RestoreRunning, v1beta1.RestoreUndoing:
 	}
 	return r
 }

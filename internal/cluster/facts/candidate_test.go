@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
@@ -27,9 +27,9 @@ func wrecked(t *testing.T) *scene {
 }
 
 // verified is a backup of the cluster, the later the higher its revision.
-func (s *scene) verified(name string, revision int64) *v1alpha1.EtcdBackup {
-	b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: s.c.Namespace, Name: name}}
-	b.Status = said(v1alpha1.BackupComplete, "True", "True", v1alpha1.ReasonTrialPassed)
+func (s *scene) verified(name string, revision int64) *v1beta1.EtcdBackup {
+	b := &v1beta1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: s.c.Namespace, Name: name}}
+	b.Status = said(v1beta1.BackupComplete, "True", "True", v1beta1.ReasonTrialPassed)
 	b.Status.Revision, b.Status.EtcdVersion, b.Status.Store = revision, "3.6.16", "offsite"
 	b.Status.ClusterUID, b.Status.ClusterID = string(s.c.UID), s.c.Status.ClusterID
 	b.Status.StartedAt = &metav1.Time{Time: now.Add(time.Duration(revision) * time.Minute)}
@@ -41,15 +41,15 @@ func (s *scene) verified(name string, revision int64) *v1alpha1.EtcdBackup {
 func TestOfferIsTheNewestVerifiedBackup(t *testing.T) {
 	s := wrecked(t)
 	s.verified("older", 50)
-	for what, spoil := range map[string]func(*v1alpha1.EtcdBackup){
-		"failed":     func(b *v1alpha1.EtcdBackup) { b.Status.Conditions[1].Status = "False" },
-		"untried":    func(b *v1alpha1.EtcdBackup) { b.Status.Conditions = b.Status.Conditions[:1] },
-		"incomplete": func(b *v1alpha1.EtcdBackup) { b.Status.Conditions[0].Status = "False" },
-		"going": func(b *v1alpha1.EtcdBackup) {
-			b.DeletionTimestamp, b.Finalizers = &metav1.Time{Time: now}, []string{v1alpha1.FinalizerBackup}
+	for what, spoil := range map[string]func(*v1beta1.EtcdBackup){
+		"failed":     func(b *v1beta1.EtcdBackup) { b.Status.Conditions[1].Status = "False" },
+		"untried":    func(b *v1beta1.EtcdBackup) { b.Status.Conditions = b.Status.Conditions[:1] },
+		"incomplete": func(b *v1beta1.EtcdBackup) { b.Status.Conditions[0].Status = "False" },
+		"going": func(b *v1beta1.EtcdBackup) {
+			b.DeletionTimestamp, b.Finalizers = &metav1.Time{Time: now}, []string{v1beta1.FinalizerBackup}
 		},
-		"earlier": func(b *v1alpha1.EtcdBackup) { b.Status.ClusterUID = "u0" },
-		"wrecked": func(b *v1alpha1.EtcdBackup) { b.Status.ClusterID = "c0" }, // of before the cluster was restored in place
+		"earlier": func(b *v1beta1.EtcdBackup) { b.Status.ClusterUID = "u0" },
+		"wrecked": func(b *v1beta1.EtcdBackup) { b.Status.ClusterID = "c0" }, // of before the cluster was restored in place
 	} {
 		spoil(s.verified(what, 65))
 	}
@@ -90,7 +90,7 @@ func TestBackupsAreReadWhereQuorumMayBeLost(t *testing.T) {
 		}
 		listed := 0
 		s.arrange = func(list client.ObjectList) {
-			if _, is := list.(*v1alpha1.EtcdBackupList); is {
+			if _, is := list.(*v1beta1.EtcdBackupList); is {
 				listed++
 			}
 		}
@@ -108,12 +108,12 @@ func TestBackupsAreReadWhereQuorumMayBeLost(t *testing.T) {
 
 // TestBackupThatCannotBeRestored is shown, and accepted by nothing.
 func TestBackupThatCannotBeRestored(t *testing.T) {
-	for what, spoil := range map[string]func(*v1alpha1.EtcdBackup){
-		"create an EtcdRestore with spec.decryption": func(b *v1alpha1.EtcdBackup) { b.Status.Encrypted = true },
-		"which etcd 3.6 does not read":               func(b *v1alpha1.EtcdBackup) { b.Status.EtcdVersion = "3.7.1" },
+	for what, spoil := range map[string]func(*v1beta1.EtcdBackup){
+		"create an EtcdRestore with spec.decryption": func(b *v1beta1.EtcdBackup) { b.Status.Encrypted = true },
+		"which etcd 3.6 does not read":               func(b *v1beta1.EtcdBackup) { b.Status.EtcdVersion = "3.7.1" },
 	} {
 		s := wrecked(t)
-		spoil(s.find("*v1alpha1.EtcdBackup nightly").(*v1alpha1.EtcdBackup))
+		spoil(s.find("*v1beta1.EtcdBackup nightly").(*v1beta1.EtcdBackup))
 		s.c.Spec.Recovery.AcceptDataLoss = "backup/nightly@60"
 		v := s.look()
 		step, _ := plan.Next(v)
@@ -130,17 +130,17 @@ func TestBackupThatCannotBeRestored(t *testing.T) {
 func TestRequestIsTheEtcdRestoreOfThatLoss(t *testing.T) {
 	const accepted = "backup/nightly@60"
 	for what, test := range map[string]struct {
-		change func(*v1alpha1.EtcdRestore)
+		change func(*v1beta1.EtcdRestore)
 		want   cluster.Request
 	}{
-		"it is there":      {func(*v1alpha1.EtcdRestore) {}, cluster.Request{Exists: true}},
-		"of another owner": {func(er *v1alpha1.EtcdRestore) { er.Annotations = nil }, cluster.Request{Exists: true, Foreign: true}},
-		"of another UID":   {annotated(v1alpha1.AnnotationClusterUID, "u0"), cluster.Request{Exists: true, Foreign: true}},
-		"for another loss": {annotated(v1alpha1.AnnotationAccepted, "backup/nightly@1"), cluster.Request{Exists: true, Foreign: true}},
-		"it waits":         {phased(v1alpha1.RestorePreviewed), cluster.Request{Exists: true, Message: "why"}},
-		"it cannot":        {phased(v1alpha1.RestorePending), cluster.Request{Exists: true, Message: "why"}},
-		"it runs":          {phased(v1alpha1.RestoreRunning), cluster.Request{Exists: true}},
-		"it was undone":    {phased(v1alpha1.RestoreUndone), cluster.Request{Exists: true, Ended: true}},
+		"it is there":      {func(*v1beta1.EtcdRestore) {}, cluster.Request{Exists: true}},
+		"of another owner": {func(er *v1beta1.EtcdRestore) { er.Annotations = nil }, cluster.Request{Exists: true, Foreign: true}},
+		"of another UID":   {annotated(v1beta1.AnnotationClusterUID, "u0"), cluster.Request{Exists: true, Foreign: true}},
+		"for another loss": {annotated(v1beta1.AnnotationAccepted, "backup/nightly@1"), cluster.Request{Exists: true, Foreign: true}},
+		"it waits":         {phased(v1beta1.RestorePreviewed), cluster.Request{Exists: true, Message: "why"}},
+		"it cannot":        {phased(v1beta1.RestorePending), cluster.Request{Exists: true, Message: "why"}},
+		"it runs":          {phased(v1beta1.RestoreRunning), cluster.Request{Exists: true}},
+		"it was undone":    {phased(v1beta1.RestoreUndone), cluster.Request{Exists: true, Ended: true}},
 	} {
 		s := wrecked(t)
 		s.c.Spec.Recovery.AcceptDataLoss = accepted
@@ -163,7 +163,7 @@ func TestRequestFills(t *testing.T) {
 	s := wrecked(t)
 	s.c.Spec.Recovery.AcceptDataLoss = "backup/nightly@60"
 	name := s.look().Candidate.Request.Name
-	s.c.Status.Restore = &v1alpha1.RestoreStatus{Request: name, RequestUID: "er-1", Members: []string{"a-3", "a-4", "a-5"}}
+	s.c.Status.Restore = &v1beta1.RestoreStatus{Request: name, RequestUID: "er-1", Members: []string{"a-3", "a-4", "a-5"}}
 	if r := s.look().Candidate.Request; !r.Fills || r.Exists {
 		t.Errorf("while volumes are filled: %+v", r)
 	}
@@ -177,12 +177,12 @@ func TestRequestFills(t *testing.T) {
 	}
 }
 
-func annotated(key, value string) func(*v1alpha1.EtcdRestore) {
-	return func(er *v1alpha1.EtcdRestore) { er.Annotations[key] = value }
+func annotated(key, value string) func(*v1beta1.EtcdRestore) {
+	return func(er *v1beta1.EtcdRestore) { er.Annotations[key] = value }
 }
 
-func phased(phase v1alpha1.RestorePhase) func(*v1alpha1.EtcdRestore) {
-	return func(er *v1alpha1.EtcdRestore) { er.Status.Phase, er.Status.Message = phase, "why" }
+func phased(phase v1beta1.RestorePhase) func(*v1beta1.EtcdRestore) {
+	return func(er *v1beta1.EtcdRestore) { er.Status.Phase, er.Status.Message = phase, "why" }
 }
 
 func first(step plan.Step, _ string) plan.Step { return step }

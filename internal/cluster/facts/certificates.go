@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -19,7 +19,7 @@ func (j *builder) certificates() {
 	wanted := specs.Certificates(j.c, j.Domain)
 	status := &j.v.Certificates
 	if len(wanted) > 0 && j.NoCertManager != "" {
-		status.Reason = v1alpha1.ReasonCertManagerMissing
+		status.Reason = v1beta1.ReasonCertManagerMissing
 		status.Fault = j.NoCertManager + ", which spec.tls.issuerRef needs: install cert-manager, and allow the operator to get, create " +
 			"and patch them; or remove spec.tls.issuerRef"
 		return
@@ -36,12 +36,12 @@ func (j *builder) certificates() {
 		})
 	}
 	if len(taken) > 0 {
-		status.Reason, status.Fault = v1alpha1.ReasonSecretTaken, "no Certificate is created for Secrets that have another owner: "+listed(taken)+
+		status.Reason, status.Fault = v1beta1.ReasonSecretTaken, "no Certificate is created for Secrets that have another owner: "+listed(taken)+
 			"; rename or delete them, or choose another name for the EtcdCluster"
 		return
 	}
-	if status.Reason == v1alpha1.ReasonSecretMissing && len(wanted) > 0 {
-		status.Reason = v1alpha1.ReasonNotIssued
+	if status.Reason == v1beta1.ReasonSecretMissing && len(wanted) > 0 {
+		status.Reason = v1beta1.ReasonNotIssued
 		status.Fault = "cert-manager has not issued all certificates: " + strings.Join(unissued(wanted, j.Certificates), "; ") +
 			"; look whether the issuer is ready, and whether cert-manager runs"
 	}

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -16,7 +16,7 @@ import (
 // they would live for too long, and be made again for ever, or be taken for good when they have expired.
 func TestFault38ClockThatIsBehind(t *testing.T) {
 	s := newScene(t)
-	s.ahead = -2 * v1alpha1.DefaultCertificateLifetime
+	s.ahead = -2 * v1beta1.DefaultCertificateLifetime
 	if v := s.look(); len(v.Objects) == 0 {
 		t.Error("certificates that have expired by the API server's clock are not made again")
 	}
@@ -47,9 +47,9 @@ func TestFault38ClockThatIsAhead(t *testing.T) {
 		pod.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(at)
 		pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
 		metav1.SetMetaDataLabel(&pod.ObjectMeta, specs.ComponentLabel, specs.Leaving)
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationDetachedAt, at.Format(time.RFC3339Nano))
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationDetachedAt, at.Format(time.RFC3339Nano))
 		s.c.Spec.Storage.Size.Set(4 << 30)
-		metav1.SetMetaDataAnnotation(&s.claim("a-1").ObjectMeta, v1alpha1.AnnotationGrowthRefused, "4Gi "+at.Format(time.RFC3339)+" no")
+		metav1.SetMetaDataAnnotation(&s.claim("a-1").ObjectMeta, v1beta1.AnnotationGrowthRefused, "4Gi "+at.Format(time.RFC3339)+" no")
 		v := s.look()
 		m, _ := v.Member("a-1")
 		calm := m.Pod.Clients == cluster.Gone
@@ -82,9 +82,9 @@ func TestFault38ClockAheadOfTheServer(t *testing.T) {
 		ends := s.pod("a-0")
 		ends.DeletionTimestamp, ends.Finalizers = &metav1.Time{Time: now.Add(-6 * time.Minute)}, []string{"example.com/held"}
 		aside := s.claim("a-2")
-		aside.Labels[v1alpha1.LabelQuarantined] = "true"
+		aside.Labels[v1beta1.LabelQuarantined] = "true"
 		since := now.Add(-s.c.Spec.Storage.KeepFor()).Format(time.RFC3339)
-		metav1.SetMetaDataAnnotation(&aside.ObjectMeta, v1alpha1.AnnotationQuarantinedAt, since)
+		metav1.SetMetaDataAnnotation(&aside.ObjectMeta, v1beta1.AnnotationQuarantinedAt, since)
 		v := s.look()
 		silent, _ := v.Member("a-1")
 		ending, _ := v.Member("a-0")

@@ -3,6 +3,7 @@ package facts
 import (
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -76,6 +77,7 @@ func (j *builder) confirmVolume(claim *corev1.PersistentVolumeClaim) {
 	}
 	m := j.member(claim.Name)
 	m.Volume, m.Unused = volumeState(claim), specs.IsUnused(claim)
+	m.DataDirectory = claim.Annotations[v1beta1.AnnotationDataDirectory]
 	if lacksLabels(j.c, claim) && specs.Foreign(j.c, claim) == "" {
 		j.v.Misfits = append(j.v.Misfits, cluster.Object{
 			Kind: "PersistentVolumeClaim", Name: claim.Name, Part: cluster.Labels, Why: "its labels were removed",

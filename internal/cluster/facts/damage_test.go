@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -156,7 +156,7 @@ func TestFirstMemberThatNeverStarted(t *testing.T) {
 func TestNotYetSetAside(t *testing.T) {
 	s := newScene(t)
 	setAside(s.claim("a-1"), now.Add(-9999*time.Hour))
-	delete(s.claim("a-1").Labels, v1alpha1.LabelQuarantined)
+	delete(s.claim("a-1").Labels, v1beta1.LabelQuarantined)
 	if expired := s.look().Expired; len(expired) > 0 {
 		t.Errorf("expired: %v", expired)
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
@@ -24,7 +24,7 @@ func TestDataThatGoesWithItsPod(t *testing.T) {
 		{"3.6.16", "3.5.35", "", true},
 	} {
 		s := newScene(t)
-		s.c.Spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("1Gi")}}
+		s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("1Gi")}}
 		s.c.Spec.Version = test.to
 		for _, name := range []string{"a-0", "a-1", "a-2"} {
 			s.rebuild(name, cluster.Target{Version: test.from})
@@ -95,7 +95,7 @@ func TestAllHaveGoneDown(t *testing.T) {
 			s := newScene(t)
 			s.c.Spec.Size, s.c.Spec.Version = &test.size, test.runs
 			if test.ephemeral {
-				s.c.Spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("1Gi")}}
+				s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("1Gi")}}
 			}
 			if err := s.etcd.Client("a-0").Downgrade(t.Context(), "3.5"); err != nil {
 				t.Fatal(err)

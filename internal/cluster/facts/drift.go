@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -22,6 +22,9 @@ const growAgain = time.Hour
 func (j *builder) misfits(claim *corev1.PersistentVolumeClaim) {
 	for _, part := range []cluster.Part{cluster.Owner, cluster.Labels, cluster.Mark, cluster.Size} {
 		object := cluster.Object{Kind: "PersistentVolumeClaim", Name: claim.Name, Part: part, Why: volumeDrift(j.c, claim, part)}
+		if part == cluster.Owner && j.v.Adoption.Keeps && metav1.GetControllerOf(claim) == nil {
+			continue // a source may run on it yet: it does not go with the EtcdCluster
+		}
 		words := j.refusal(claim)
 		switch {
 		case object.Why == "":
@@ -34,14 +37,16 @@ func (j *builder) misfits(claim *corev1.PersistentVolumeClaim) {
 	}
 }
 
-// unwritten notes the volumes that do not say what their members have just said to run. One
+// unwritten notes the volumes that do not say what their members have just said to run, or by which mode of TLS they are found. One
 // whose image was just exchanged still runs the one from before.
 func (j *builder) unwritten() {
 	for _, volume := range j.v.Volumes {
 		m := j.member(volume.Name)
-		if m.Answers && !m.Pod.Settling && (m.Version != volume.Version || m.Choice() != volume.Image) {
+		runsOther := m.Version != volume.Version || m.Choice() != volume.Image
+		if m.Answers && !m.Pod.Settling && (runsOther || volume.TLSMode != "" && volume.TLSMode != j.c.TLSMode()) {
 			j.v.Misfits = append(j.v.Misfits, cluster.Object{
-				Kind: "PersistentVolumeClaim", Name: m.Name, Part: cluster.Version, Why: "its member runs " + m.Version,
+				Kind: "PersistentVolumeClaim", Name: m.Name, Part: cluster.Version,
+				Why: "its member runs " + m.Version + ", and is found by tls.mode " + j.c.TLSMode(),
 			})
 		}
 	}
@@ -49,7 +54,7 @@ func (j *builder) unwritten() {
 
 // volumeDrift says why a part of a volume is not as wanted; empty if it is. One that is not
 // bound to a disk yet cannot grow.
-func volumeDrift(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, part cluster.Part) string {
+func volumeDrift(c *v1beta1.EtcdCluster, claim *corev1.PersistentVolumeClaim, part cluster.Part) string {
 	aside := isQuarantined(claim)
 	size := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	want := c.VolumeSize()
@@ -58,7 +63,7 @@ func volumeDrift(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, p
 		return "the deletion policy has changed"
 	case part == cluster.Labels && claim.Labels[specs.InstanceLabel] == c.Name:
 		return "tools that go by the label " + specs.InstanceLabel + " may delete it"
-	case part == cluster.Mark && aside && claim.Annotations[v1alpha1.AnnotationQuarantinedAt] == "":
+	case part == cluster.Mark && aside && claim.Annotations[v1beta1.AnnotationQuarantinedAt] == "":
 		return "it does not say since when it is set aside"
 	case part == cluster.Size && !aside && claim.Status.Phase != corev1.ClaimPending && size.Cmp(want) < 0:
 		return fmt.Sprintf("it has %s, %s is wanted", size.String(), want.String())
@@ -70,7 +75,7 @@ func volumeDrift(c *v1alpha1.EtcdCluster, claim *corev1.PersistentVolumeClaim, p
 // refusal is what Kubernetes said when the volume was to grow to the size that is
 // wanted now, if that was not long ago.
 func (j *builder) refusal(claim *corev1.PersistentVolumeClaim) string {
-	note := strings.SplitN(claim.Annotations[v1alpha1.AnnotationGrowthRefused], " ", 3)
+	note := strings.SplitN(claim.Annotations[v1beta1.AnnotationGrowthRefused], " ", 3)
 	if len(note) < 3 {
 		return ""
 	}

@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -252,8 +252,8 @@ func TestQuorumLost(t *testing.T) {
 // succeeded, and from none if none did.
 func TestListIsTakenOnlyAfterALinearizableRead(t *testing.T) {
 	s := newScene(t)
-	s.etcd.FailBefore(etcdtest.Read, context.DeadlineExceeded)
-	s.etcd.FailBefore(etcdtest.Read, context.DeadlineExceeded)
+	s.etcd.FailBefore(etcdtest.Read, rpctypes.ErrTimeoutDueToLeaderFail)
+	s.etcd.FailBefore(etcdtest.Read, rpctypes.ErrTimeoutDueToLeaderFail)
 	v := s.look()
 	healthy := cluster.Names(v.Select(cluster.IsHealthy))
 	if asked := s.callsOf("Members"); len(healthy) != 1 || !slices.Equal(asked, healthy) || v.Unread != "" {
@@ -261,7 +261,7 @@ func TestListIsTakenOnlyAfterALinearizableRead(t *testing.T) {
 	}
 
 	s = newScene(t)
-	for range 3 {
+	for range 2 * 3 { // slow members are asked twice
 		s.etcd.FailBefore(etcdtest.Read, context.DeadlineExceeded)
 	}
 	v = s.look()
@@ -305,7 +305,7 @@ func TestRecordHasRolesWhenNoMemberAnswers(t *testing.T) {
 	s := newScene(t)
 	s.stop("a-0", "a-1", "a-2")
 	s.c.Status.Members = append(s.c.Status.Members,
-		v1alpha1.MemberStatus{Name: "a-3", ID: "1f", Role: v1alpha1.RoleLearner}, v1alpha1.MemberStatus{Name: "a-4", Role: v1alpha1.RoleUnlisted})
+		v1beta1.MemberStatus{Name: "a-3", ID: "1f", Role: v1beta1.RoleLearner}, v1beta1.MemberStatus{Name: "a-4", Role: v1beta1.RoleUnlisted})
 	v := s.look()
 	words := "no member answers (a-0: it refuses connections; "
 	if !strings.HasPrefix(v.Unread, words) || v.Count(cluster.IsVoter, cluster.IsRecorded) != 3 || len(v.Members) != 4 {

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -19,8 +19,8 @@ import (
 // fromSecrets has the certificates of the scene come from Secrets of a person, of which only the API server itself knows.
 func (s *scene) fromSecrets() {
 	s.t.Helper()
-	s.c.Spec.TLS.SecretRefs = &v1alpha1.SecretRefs{
-		Server: v1alpha1.LocalSecret{Name: "web"}, Peer: v1alpha1.LocalSecret{Name: "gossip"}, Operator: v1alpha1.LocalSecret{Name: "operator"},
+	s.c.Spec.TLS.SecretRefs = &v1beta1.SecretRefs{
+		Server: v1beta1.LocalSecret{Name: "web"}, Peer: v1beta1.LocalSecret{Name: "gossip"}, Operator: v1beta1.LocalSecret{Name: "operator"},
 	}
 	ca, err := pki.NewCA(rand.Reader, now.Add(-time.Hour), "external", 1000*24*time.Hour)
 	if err != nil {

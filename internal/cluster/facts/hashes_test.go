@@ -2,6 +2,7 @@ package facts_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -9,23 +10,35 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 )
 
 // TestFault27Compared: when the data of members is compared without an alarm, and what follows. A difference that was found once is looked
 // for again before anything is done.
 func TestFault27Compared(t *testing.T) {
-	check := func(change func(*v1alpha1.HashCheck)) func(*scene) {
+	check := func(change func(*v1beta1.HashCheck)) func(*scene) {
 		return func(s *scene) { change(s.c.Status.LastHashCheck) }
 	}
-	ago := func(d time.Duration) func(*v1alpha1.HashCheck) {
-		return func(c *v1alpha1.HashCheck) { c.Time = metav1.NewTime(now.Add(-d)) }
+	ago := func(d time.Duration) func(*v1beta1.HashCheck) {
+		return func(c *v1beta1.HashCheck) { c.Time = metav1.NewTime(now.Add(-d)) }
 	}
-	different := func(s *scene) { s.c.Status.LastHashCheck.Verdict = v1alpha1.HashesDifferent }
+	different := func(s *scene) { s.c.Status.LastHashCheck.Verdict = v1beta1.HashesDifferent }
 	odd := func(s *scene) { s.etcd.Corrupt("a-1") }
+	large := func(s *scene) {
+		s.twist = func(_ string, status *etcd.Status) { status.DBSize, status.DBSizeInUse = 200<<20, 200<<20 }
+	}
+	window := func(opens string) func(*scene) {
+		return func(s *scene) {
+			s.c.Spec.Maintenance.Defragmentation.Window = &v1beta1.MaintenanceWindow{
+				Opens: opens, Duration: metav1.Duration{Duration: time.Hour},
+			}
+		}
+	}
+	open, closed := window(fmt.Sprintf("%d %d * * *", now.UTC().Minute(), now.UTC().Hour())), window("0 0 29 2 *")
 	for what, test := range map[string]struct {
 		spoil []func(*scene)
 		want  string // made, first, differs; who is odd; step
@@ -34,26 +47,36 @@ func TestFault27Compared(t *testing.T) {
 		"six hours ago": {[]func(*scene){check(ago(6 * time.Hour))}, "true false false; done"},
 		"never":         {[]func(*scene){func(s *scene) { s.c.Status.LastHashCheck = nil }}, "true false false; done"},
 		"tried in vain": {
-			[]func(*scene){check(func(c *v1alpha1.HashCheck) { c.Verdict = v1alpha1.HashesUnknown })}, "true false false; done",
+			[]func(*scene){check(func(c *v1beta1.HashCheck) { c.Verdict = v1beta1.HashesUnknown })}, "true false false; done",
 		},
 		"tried a moment ago": {
-			[]func(*scene){check(func(c *v1alpha1.HashCheck) { ago(time.Minute)(c); c.Verdict = v1alpha1.HashesUnknown })},
+			[]func(*scene){check(func(c *v1beta1.HashCheck) { ago(time.Minute)(c); c.Verdict = v1beta1.HashesUnknown })},
 			"false false false; done",
 		},
 		"a member was replaced": {
-			[]func(*scene){check(func(c *v1alpha1.HashCheck) { c.Members = []string{"a-0", "a-1", "a-9"} })}, "true false false; done",
+			[]func(*scene){check(func(c *v1beta1.HashCheck) { c.Members = []string{"a-0", "a-1", "a-9"} })}, "true false false; done",
 		},
 		"asked for": {
-			[]func(*scene){func(s *scene) { s.c.Annotations = map[string]string{v1alpha1.AnnotationCheckHashes: "now"} }}, "true false false; done",
+			[]func(*scene){func(s *scene) { s.c.Annotations = map[string]string{v1beta1.AnnotationCheckHashes: "now"} }}, "true false false; done",
 		},
 		"asked for, and done": {
 			[]func(*scene){
-				func(s *scene) { s.c.Annotations = map[string]string{v1alpha1.AnnotationCheckHashes: "now"} },
-				check(func(c *v1alpha1.HashCheck) { c.Request = "now" }),
+				func(s *scene) { s.c.Annotations = map[string]string{v1beta1.AnnotationCheckHashes: "now"} },
+				check(func(c *v1beta1.HashCheck) { c.Request = "now" }),
 			}, "false false false; done",
 		},
+		"so large that writes wait": {[]func(*scene){check(ago(7 * time.Hour)), large}, "false false false; done"},
+		"large, and never":          {[]func(*scene){func(s *scene) { s.c.Status.LastHashCheck = nil }, large}, "false false false; done"},
+		"large, in the window":      {[]func(*scene){check(ago(7 * time.Hour)), large, open}, "true false false; done"},
+		"large, out of the window":  {[]func(*scene){check(ago(7 * time.Hour)), large, closed}, "false false false; done"},
+		"small, out of the window":  {[]func(*scene){check(ago(7 * time.Hour)), closed}, "true false false; done"},
+		"large, and asked for": {
+			[]func(*scene){large, func(s *scene) { s.c.Annotations = map[string]string{v1beta1.AnnotationCheckHashes: "now"} }},
+			"true false false; done",
+		},
+		"large, and found different": {[]func(*scene){different, odd, large}, "true false true; a-1; detach a-1 from the client service"},
 		"off": {
-			[]func(*scene){check(ago(7 * time.Hour)), func(s *scene) { s.c.Spec.Maintenance.CorruptionCheck = v1alpha1.CorruptionCheckOff }},
+			[]func(*scene){check(ago(7 * time.Hour)), func(s *scene) { s.c.Spec.Maintenance.CorruptionCheck = v1beta1.CorruptionCheckOff }},
 			"false false false; done",
 		},
 		"one is down": {[]func(*scene){check(ago(7 * time.Hour)), func(s *scene) { s.stop("a-2") }}, "false false false; wait for a-2"},

@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -72,7 +72,7 @@ func TestChosenImageIsRememberedByVolumes(t *testing.T) {
 		t.Errorf("volumes that have yet to say it: %+v", v.Misfits)
 	}
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
-		s.claim(name).Annotations[v1alpha1.AnnotationChosenImage] = chosen
+		s.claim(name).Annotations[v1beta1.AnnotationChosenImage] = chosen
 	}
 	if v = s.look(); len(v.Misfits) > 0 {
 		t.Errorf("all say it: %+v", v.Misfits)
@@ -91,11 +91,11 @@ func TestVolumesRecordWhatRuns(t *testing.T) {
 	s.rebuild("a-1", cluster.Target{Version: "3.6.16", Image: "mine.example/etcd:v3.6.16"})
 	pod := s.pod("a-1")
 	pod.Status.ContainerStatuses[0].ContainerID = "containerd://old"
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationReplaced, "containerd://old")
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationReplaced, "containerd://old")
 	if v := s.look(); !v.Members[1].Pod.Settling || len(v.Misfits) > 0 {
 		t.Errorf("settling: %t, misfits %+v", v.Members[1].Pod.Settling, v.Misfits)
 	}
-	delete(pod.Annotations, v1alpha1.AnnotationReplaced)
+	delete(pod.Annotations, v1beta1.AnnotationReplaced)
 	if v := s.look(); len(v.Misfits) != 1 || v.Misfits[0].Name != "a-1" {
 		t.Errorf("misfits %+v", v.Misfits)
 	}
@@ -131,7 +131,7 @@ func TestImageOfAnotherVersion(t *testing.T) {
 			t.Errorf("%s with %s, rewritten: got %q, want %q", test.image, test.version, got, test.misnamed)
 		}
 		s.pod("a-1").Status.ContainerStatuses[0].ContainerID = "containerd://old"
-		metav1.SetMetaDataAnnotation(&s.pod("a-1").ObjectMeta, v1alpha1.AnnotationReplaced, "containerd://old")
+		metav1.SetMetaDataAnnotation(&s.pod("a-1").ObjectMeta, v1beta1.AnnotationReplaced, "containerd://old")
 		if got := s.look().Target.Misnamed; got != "" {
 			t.Errorf("%s with %s, before its container runs: got %q", test.image, test.version, got)
 		}

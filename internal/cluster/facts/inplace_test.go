@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
@@ -17,14 +17,14 @@ import (
 func newInPlace(t *testing.T) *scene {
 	t.Helper()
 	s := newScene(t)
-	s.c.Status.Restore = &v1alpha1.RestoreStatus{
+	s.c.Status.Restore = &v1beta1.RestoreStatus{
 		Request: "er", RequestUID: "er-1", Path: "p", Members: []string{"a-3", "a-4"}, SetAside: []string{"a-0", "a-1", "a-2"},
 		KeepFor: &metav1.Duration{Duration: 48 * time.Hour}, RestoredAt: &metav1.Time{Time: now},
 	}
 	for _, name := range s.c.Status.Restore.Members {
 		s.more(name)
 		claim := s.claim(name)
-		claim.Annotations = map[string]string{v1alpha1.AnnotationClusterID: "c2", v1alpha1.AnnotationToken: string(s.c.UID)}
+		claim.Annotations = map[string]string{v1beta1.AnnotationClusterID: "c2", v1beta1.AnnotationToken: string(s.c.UID)}
 		claim.OwnerReferences = nil // as the deletion policy has it
 	}
 	return s
@@ -49,11 +49,11 @@ func TestReplacing(t *testing.T) {
 	}{
 		"all have it":        {func(*scene) {}, true, true},
 		"one was lost":       {func(s *scene) { s.drop("PersistentVolumeClaim a-4") }, true, false},
-		"one was made again": {func(s *scene) { delete(s.claim("a-4").Annotations, v1alpha1.AnnotationClusterID) }, true, false},
+		"one was made again": {func(s *scene) { delete(s.claim("a-4").Annotations, v1beta1.AnnotationClusterID) }, true, false},
 		"they were replaced": {func(s *scene) {
-			s.c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "u1", Restore: "er-1"}
+			s.c.Status.Bootstrap = &v1beta1.Bootstrap{Token: "u1", Restore: "er-1"}
 		}, false, false},
-		"an earlier restore was there": {func(s *scene) { s.c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: "u1", Restore: "er-0"} }, true, true},
+		"an earlier restore was there": {func(s *scene) { s.c.Status.Bootstrap = &v1beta1.Bootstrap{Token: "u1", Restore: "er-0"} }, true, true},
 		"undone before": {func(s *scene) {
 			s.c.Status.Restore.Undo, s.c.Status.Restore.RestoredAt = true, nil
 		}, false, false},
@@ -78,8 +78,8 @@ func TestUndo(t *testing.T) {
 	r.Undo, r.Members, r.SetAside = true, r.SetAside, r.Members
 	for _, name := range r.Members {
 		claim := s.claim(name)
-		claim.Labels[v1alpha1.LabelQuarantined] = "true"
-		claim.Annotations[v1alpha1.AnnotationQuarantinedAt] = now.Add(-1000 * time.Hour).Format(time.RFC3339)
+		claim.Labels[v1beta1.LabelQuarantined] = "true"
+		claim.Annotations[v1beta1.AnnotationQuarantinedAt] = now.Add(-1000 * time.Hour).Format(time.RFC3339)
 	}
 	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
 	v := s.look()
@@ -95,9 +95,9 @@ func TestKeptForLonger(t *testing.T) {
 		s := newScene(t)
 		s.more("a-7")
 		claim := s.claim("a-7")
-		claim.Labels[v1alpha1.LabelQuarantined] = "true"
+		claim.Labels[v1beta1.LabelQuarantined] = "true"
 		claim.Annotations = map[string]string{
-			v1alpha1.AnnotationQuarantinedAt: now.Add(-200 * time.Hour).Format(time.RFC3339), v1alpha1.AnnotationKeepFor: keep,
+			v1beta1.AnnotationQuarantinedAt: now.Add(-200 * time.Hour).Format(time.RFC3339), v1beta1.AnnotationKeepFor: keep,
 		}
 		if v := s.look(); len(v.Expired) != expired {
 			t.Errorf("%q: %v", keep, v.Expired)
@@ -111,7 +111,7 @@ func TestFault103PartGoneWhileFilling(t *testing.T) {
 	for _, final := range []bool{true, false} {
 		s := newInPlace(t)
 		r := s.c.Status.Restore
-		r.RestoredAt, r.Failure = nil, &v1alpha1.RestoreFailure{Member: "a-3", Message: "x.part is not in the store", Final: final}
+		r.RestoredAt, r.Failure = nil, &v1beta1.RestoreFailure{Member: "a-3", Message: "x.part is not in the store", Final: final}
 		v := s.look()
 		message := v.Restore.Failure
 		if final {

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -24,10 +24,10 @@ func TestAstray(t *testing.T) {
 		labels      map[string]string
 		owned, ours bool
 	}{
-		"another manager":         {map[string]string{managed: "Helm", v1alpha1.LabelCluster: "a"}, false, true},
-		"another, owned":          {map[string]string{managed: "Helm", v1alpha1.LabelCluster: "a"}, true, true},
-		"another cluster":         {map[string]string{managed: v1alpha1.FieldOwner, v1alpha1.LabelCluster: "b"}, false, false},
-		"another cluster, owned":  {map[string]string{managed: v1alpha1.FieldOwner, v1alpha1.LabelCluster: "b"}, true, true},
+		"another manager":         {map[string]string{managed: "Helm", v1beta1.LabelCluster: "a"}, false, true},
+		"another, owned":          {map[string]string{managed: "Helm", v1beta1.LabelCluster: "a"}, true, true},
+		"another cluster":         {map[string]string{managed: v1beta1.FieldOwner, v1beta1.LabelCluster: "b"}, false, false},
+		"another cluster, owned":  {map[string]string{managed: v1beta1.FieldOwner, v1beta1.LabelCluster: "b"}, true, true},
 		"as the operator made it": {specs.MemberLabels(newScene(t).c, "a-1"), false, false},
 	} {
 		s := newScene(t)
@@ -88,7 +88,7 @@ func TestAuthorityThatEnds(t *testing.T) {
 	old := certs.Read(s.c, func(string) *corev1.Secret { return nil })
 	for _, object := range s.objects {
 		if secret, is := object.(*corev1.Secret); is && slices.Contains(certs.Authorities(s.c), secret.Name) {
-			made, err := old.Make(rand.Reader, now.Add(24*time.Hour-v1alpha1.DefaultAuthorityLifetime), s.c, secret.Name)
+			made, err := old.Make(rand.Reader, now.Add(24*time.Hour-v1beta1.DefaultAuthorityLifetime), s.c, secret.Name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,7 +3,7 @@ package facts_test
 import (
 	"testing"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -77,7 +77,7 @@ func TestLegacyEntriesOfOneThatStarts(t *testing.T) {
 	joining := cluster.Target{Version: "3.6.16", DropLegacyEntries: true}
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
 		s.cleanse(name)
-		s.pod(name).Annotations[v1alpha1.AnnotationTemplate] = specs.Fingerprint(specs.Targeted(s.c, joining), name)
+		s.pod(name).Annotations[v1beta1.AnnotationTemplate] = specs.Fingerprint(specs.Targeted(s.c, joining), name)
 	}
 	s.etcd.Stop("a-2")
 	v := s.look()

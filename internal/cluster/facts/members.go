@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -28,7 +28,7 @@ func (j *builder) loadStatus() {
 	}
 }
 
-func (j *builder) remember(known v1alpha1.MemberStatus) {
+func (j *builder) remember(known v1beta1.MemberStatus) {
 	role, listed := roles[known.Role]
 	if !listed {
 		return
@@ -43,7 +43,7 @@ func (j *builder) remember(known v1alpha1.MemberStatus) {
 
 // roles are the roles in the status, of members that etcd lists.
 var roles = map[string]cluster.Role{
-	v1alpha1.RoleLeader: cluster.Voter, v1alpha1.RoleVoter: cluster.Voter, v1alpha1.RoleLearner: cluster.Learner,
+	v1beta1.RoleLeader: cluster.Voter, v1beta1.RoleVoter: cluster.Voter, v1beta1.RoleLearner: cluster.Learner,
 }
 
 func (j *builder) member(name string) *cluster.Member {
@@ -97,6 +97,7 @@ func (j *builder) enter(name string, l etcd.Member) {
 	m := j.member(name)
 	// First members are listed by name at once; only one that has run reports its client URLs.
 	m.ID, m.Role, m.Started = l.ID, cluster.Voter, l.Name != "" && len(l.ClientURLs) > 0
+	m.OldPeerURLs = !slices.Equal(schemes(l.PeerURLs), schemes(specs.PeerURLs(j.c, name)))
 	if l.Learner {
 		m.Role = cluster.Learner
 	}
@@ -118,7 +119,7 @@ func (j *builder) add(name string, l etcd.Member) {
 // which a cluster of this name has such a member; both are empty for any other URL. etcd keeps the
 // URL that the operator gave it, while the name is what a member reports of itself. A host may end in
 // the cluster's domain.
-func place(c *v1alpha1.EtcdCluster, urls []string) (name, home string) {
+func place(c *v1beta1.EtcdCluster, urls []string) (name, home string) {
 	if len(urls) == 0 {
 		return "", ""
 	}

@@ -4,14 +4,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // HasMonitors says whether a cluster has, or may still have, objects of the Prometheus Operator.
-func HasMonitors(c *v1alpha1.EtcdCluster) bool {
-	return !c.Spec.Monitoring.IsZero() || meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionMonitored) != nil
+func HasMonitors(c *v1beta1.EtcdCluster) bool {
+	return !c.Spec.Monitoring.IsZero() || meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionMonitored) != nil
 }
 
 // monitors names the objects of the Prometheus Operator that are missing, not as wanted, or not wanted any more, and says what keeps them

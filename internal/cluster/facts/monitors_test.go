@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -14,7 +14,7 @@ import (
 // monitored is a scene with both objects of the Prometheus Operator, as its spec wants them.
 func monitored(t *testing.T) *scene {
 	s := policed(t, true)
-	s.c.Spec.Monitoring = v1alpha1.Monitoring{PodMonitor: &v1alpha1.PodMonitor{}, PrometheusRule: &v1alpha1.PrometheusRule{}}
+	s.c.Spec.Monitoring = v1beta1.Monitoring{PodMonitor: &v1beta1.PodMonitor{}, PrometheusRule: &v1beta1.PrometheusRule{}}
 	for _, monitor := range specs.Monitors(s.c) {
 		monitor.SetUID("m1")
 		s.objects = append(s.objects, monitor.Unstructured)
@@ -25,9 +25,9 @@ func monitored(t *testing.T) *scene {
 // TestMonitors: what is made, corrected and taken away again for Prometheus, and what of it is said.
 func TestMonitors(t *testing.T) {
 	const missing = "PodMonitor a: it is missing"
-	none := func(s *scene) { s.c.Spec.Monitoring = v1alpha1.Monitoring{} }
+	none := func(s *scene) { s.c.Spec.Monitoring = v1beta1.Monitoring{} }
 	wasMonitored := func(s *scene) {
-		s.c.Status.Conditions = append(s.c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionMonitored, Status: metav1.ConditionTrue})
+		s.c.Status.Conditions = append(s.c.Status.Conditions, metav1.Condition{Type: v1beta1.ConditionMonitored, Status: metav1.ConditionTrue})
 	}
 	for name, test := range map[string]struct {
 		spoil func(*scene)
@@ -36,7 +36,7 @@ func TestMonitors(t *testing.T) {
 	}{
 		"as wanted, and nobody may scrape": {func(*scene) {}, "", cluster.Monitoring{Wanted: true, Denied: true}},
 		"a reader of metrics is let in": {func(s *scene) {
-			s.c.Spec.NetworkPolicy.Metrics = []v1alpha1.NetworkPeer{{PodSelector: &v1alpha1.NetworkSelector{}}}
+			s.c.Spec.NetworkPolicy.Metrics = []v1beta1.NetworkPeer{{PodSelector: &v1beta1.NetworkSelector{}}}
 			s.policy().Spec = specs.NetworkPolicy(s.c, s.operator).Spec
 		}, "", cluster.Monitoring{Wanted: true}},
 		"of another owner": {

@@ -3,10 +3,12 @@ package facts
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -62,8 +64,12 @@ func silentSince(node *corev1.Node) (time.Time, bool) {
 // unscheduled checks a Pod that has found no node for too long: if its volume is
 // bound to nodes that are gone or silent, it will find none.
 func (j *builder) unscheduled(m *cluster.Member, pod *corev1.Pod) {
+	if !waitsForNode(j.Snapshot, pod) {
+		return
+	}
+	j.noteOutOfReach(m, pod)
 	hosts := AffinityHosts(j.Disks[m.Name])
-	if m.Volume != cluster.Kept || len(hosts) == 0 || !waitsForNode(j.Snapshot, pod) {
+	if m.Volume != cluster.Kept || len(hosts) == 0 {
 		return
 	}
 	gone := 0
@@ -114,4 +120,58 @@ func hostsOf(term corev1.NodeSelectorTerm) (hosts []string, bound bool) {
 		}
 	}
 	return nil, len(term.MatchExpressions)+len(term.MatchFields) == 0
+}
+
+// noteOutOfReach says what to do about a Pod whose node selector allows none of the nodes that its volume can be used on: it will find
+// none. It may be asked to be replaced, by a member whose volume is made where its Pod is.
+func (j *builder) noteOutOfReach(m *cluster.Member, pod *corev1.Pod) {
+	where := j.excluded(j.Disks[m.Name], pod.Spec.NodeSelector)
+	if where == "" || slices.Contains(askedFor(j.c), m.Name) {
+		return
+	}
+	m.Pod.Trouble = fmt.Sprintf("its volume can only be used where %s, which scheduling.nodeSelector excludes: change that back, or have the "+
+		"member replaced: kubectl annotate --overwrite ec %s %s=%s", where, j.c.Name, v1beta1.AnnotationReplaceMembers, m.Name)
+}
+
+// excluded is by which labels of nodes a disk is bound, if the selector wants others; empty if a node may have both.
+func (j *builder) excluded(disk *corev1.PersistentVolume, selector map[string]string) string {
+	if disk == nil || disk.Spec.NodeAffinity == nil || disk.Spec.NodeAffinity.Required == nil {
+		return ""
+	}
+	where := ""
+	for _, term := range disk.Spec.NodeAffinity.Required.NodeSelectorTerms {
+		if where = j.contradiction(term, selector); where == "" {
+			return ""
+		}
+	}
+	return where
+}
+
+func (j *builder) contradiction(term corev1.NodeSelectorTerm, selector map[string]string) string {
+	for _, expression := range term.MatchExpressions {
+		wanted, named := selector[expression.Key]
+		if expression.Operator == corev1.NodeSelectorOpIn && named && !slices.Contains(expression.Values, wanted) {
+			return expression.Key + " is " + strings.Join(expression.Values, " or ")
+		}
+	}
+	hosts, bound := hostsOf(term)
+	for _, host := range hosts {
+		nodes, read := j.Hosts[host]
+		if !read || len(nodes) == 0 || slices.ContainsFunc(nodes, func(n corev1.Node) bool { return has(n, selector) }) {
+			return ""
+		}
+	}
+	if !bound || len(hosts) == 0 {
+		return ""
+	}
+	return corev1.LabelHostname + " is " + strings.Join(hosts, " or ")
+}
+
+func has(node corev1.Node, selector map[string]string) bool {
+	for key, value := range selector {
+		if node.Labels[key] != value {
+			return false
+		}
+	}
+	return true
 }

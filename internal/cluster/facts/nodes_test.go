@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -96,7 +96,7 @@ func TestVolumeThatWentBeforeItsPodHadANode(t *testing.T) {
 		}, false},
 		"data goes with its Pod": {func(s *scene) {
 			s.drop("PersistentVolumeClaim a-1")
-			s.c.Spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{}}
+			s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{}}
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -25,7 +25,9 @@ func (j *builder) objects() {
 		have := j.Services[want.Name]
 		j.compare("Service", want, have, have != nil, func() bool { return isService(want, have) })
 	}
+	j.memberServices()
 	j.outside()
+	j.route()
 	want, have := specs.Budget(j.c, j.v.MustStay()), j.Budget
 	j.compare("PodDisruptionBudget", want, have, have != nil, func() bool {
 		return equality.Semantic.DeepDerivative(want.Spec, have.Spec) && equality.Semantic.DeepEqual(want.Spec.Selector, have.Spec.Selector)
@@ -40,6 +42,7 @@ func (j *builder) secrets() {
 	v.Lost, v.Ending, v.Certificates = lost(c, held, j.later()), held.Ending(c, j.later()), held.Certificates(c, j.later())
 	v.NotRoot = notRoot(c, held.Operator(c, j.Now))
 	v.Rotation = held.Rotation(c, j.facts())
+	j.unmounted(held)
 	for _, name := range certs.Names(c) {
 		if secret := found[name]; secret != nil && j.belongsToOthers("Secret", secret) {
 			continue
@@ -65,12 +68,12 @@ func (j *builder) secrets() {
 }
 
 // notRoot says why the operator is locked out: etcd has said so, or will, no matter how authentication was enabled.
-func notRoot(c *v1alpha1.EtcdCluster, operator certs.Identity) string {
-	enabled := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAuthEnabled)
+func notRoot(c *v1beta1.EtcdCluster, operator certs.Identity) string {
+	enabled := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionAuthEnabled)
 	switch {
 	case enabled == nil || enabled.Status != metav1.ConditionTrue:
 		return ""
-	case enabled.Reason == v1alpha1.ReasonOperatorNotRoot:
+	case enabled.Reason == v1beta1.ReasonOperatorNotRoot:
 		return enabled.Message
 	case !operator.IsRoot():
 		return operator.ShutOut(c)
@@ -83,7 +86,7 @@ func notRoot(c *v1alpha1.EtcdCluster, operator certs.Identity) string {
 const unowned = "no EtcdCluster owns it"
 
 // lost are the authorities that cannot sign.
-func lost(c *v1alpha1.EtcdCluster, held certs.KeyMaterial, now time.Time) []cluster.Object {
+func lost(c *v1beta1.EtcdCluster, held certs.KeyMaterial, now time.Time) []cluster.Object {
 	var all []cluster.Object
 	for _, name := range certs.Authorities(c) {
 		err := held.Lost(c, name, now)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
@@ -125,7 +125,7 @@ func TestLostAuthority(t *testing.T) {
 // TestNothingIsThereYet: everything is named, authorities first.
 func TestNothingIsThereYet(t *testing.T) {
 	s := newScene(t)
-	s.objects, s.c.Status = nil, v1alpha1.EtcdClusterStatus{}
+	s.objects, s.c.Status = nil, v1beta1.EtcdClusterStatus{}
 	want := []string{
 		"Secret a-client-ca", "Secret a-peer-ca", "Secret a-member-tls", "Secret a-client",
 		"Service a", "Service a-client", "PodDisruptionBudget a",
@@ -142,8 +142,8 @@ func TestNothingIsThereYet(t *testing.T) {
 // TestWithoutTLSThereIsOneSecret: the one that says where clients connect to.
 func TestWithoutTLSThereIsOneSecret(t *testing.T) {
 	s := newScene(t)
-	s.c.Spec.TLS.Mode = v1alpha1.TLSDisabled
-	s.objects, s.c.Status = nil, v1alpha1.EtcdClusterStatus{}
+	s.c.Spec.TLS.Mode = v1beta1.TLSDisabled
+	s.objects, s.c.Status = nil, v1beta1.EtcdClusterStatus{}
 	if got := s.look().Objects; len(got) != 4 || got[0].String() != "Secret a-client" {
 		t.Errorf("got %v", got)
 	}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/observe"
 )
@@ -97,8 +97,8 @@ func TestFault9SecretsAreReadSideBySide(t *testing.T) {
 func TestUsersAreReadWhenAPassIsDue(t *testing.T) {
 	s := newScene(t)
 	for n := range 40 {
-		s.objects = append(s.objects, &v1alpha1.EtcdUser{
-			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("u-%d", n), Namespace: "default"}, Spec: v1alpha1.EtcdUserSpec{Cluster: "a"},
+		s.objects = append(s.objects, &v1beta1.EtcdUser{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("u-%d", n), Namespace: "default"}, Spec: v1beta1.EtcdUserSpec{Cluster: "a"},
 		})
 	}
 	usersRead := func(after time.Duration) (number int) {

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -24,18 +24,18 @@ func TestNothingFormsBesideAVolumeThatNoWatchShows(t *testing.T) {
 			c.Labels[specs.ManagedByLabel] = "Helm"
 		}, "adopt members a-1 with their data"},
 		"brought back by hand": {func(c *corev1.PersistentVolumeClaim) {
-			c.Labels, c.Annotations = map[string]string{v1alpha1.LabelCluster: "a"}, nil
+			c.Labels, c.Annotations = map[string]string{v1beta1.LabelCluster: "a"}, nil
 		}, "adopt members a-1 with their data"},
 		"without a label": {func(c *corev1.PersistentVolumeClaim) {
 			c.Labels, c.Annotations = nil, nil
 		}, "refuse: PersistentVolumeClaim a-1 is in the way: no label etcd-operator.dev/cluster says whose data it has, " +
 			"set that to a if this cluster's; "},
 		"of another cluster": {func(c *corev1.PersistentVolumeClaim) {
-			c.Labels[v1alpha1.LabelCluster] = "b"
+			c.Labels[v1beta1.LabelCluster] = "b"
 		}, "refuse: PersistentVolumeClaim a-1 is in the way: its label etcd-operator.dev/cluster says that it has data of b; "},
 	} {
 		s := newScene(t)
-		s.c.Status = v1alpha1.EtcdClusterStatus{}
+		s.c.Status = v1beta1.EtcdClusterStatus{}
 		s.drop("Pod a-0", "Pod a-1", "Pod a-2", "PersistentVolumeClaim a-0", "PersistentVolumeClaim a-2")
 		test.spoil(s.claim("a-1"))
 		if step, because := plan.Next(s.look()); !strings.HasPrefix(step.String(), test.step) {
@@ -59,32 +59,32 @@ func TestVolumeOfAnotherClusterIsNotMounted(t *testing.T) {
 			c.Annotations = nil
 		}, "it was not made for this cluster"},
 		"another token": {true, func(_ *scene, c *corev1.PersistentVolumeClaim) {
-			c.Annotations[v1alpha1.AnnotationToken] = "u9"
+			c.Annotations[v1beta1.AnnotationToken] = "u9"
 		}, "it was not made for this cluster, whose first members have the token u1 and not \"u9\""},
 		"another ID": {true, func(_ *scene, c *corev1.PersistentVolumeClaim) {
-			c.Annotations[v1alpha1.AnnotationClusterID] = "c9"
+			c.Annotations[v1beta1.AnnotationClusterID] = "c9"
 		}, "it has data of the cluster with ID c9, not c1"},
 		"another token, and its volumes had none": {true, func(s *scene, c *corev1.PersistentVolumeClaim) {
-			c.Annotations[v1alpha1.AnnotationToken], s.c.Status.Bootstrap.Adopted = "u0", true
+			c.Annotations[v1beta1.AnnotationToken], s.c.Status.Bootstrap.Adopted = "u0", true
 		}, ""},
 		"another token, and no watch shows it": {true, func(s *scene, c *corev1.PersistentVolumeClaim) {
-			c.Annotations[v1alpha1.AnnotationToken], s.stale = "u9", []string{"PersistentVolumeClaim a-1"}
+			c.Annotations[v1beta1.AnnotationToken], s.stale = "u9", []string{"PersistentVolumeClaim a-1"}
 		}, "it was not made for this cluster"},
 		"without a label": {true, func(s *scene, c *corev1.PersistentVolumeClaim) {
 			c.Labels, s.stale = nil, []string{"PersistentVolumeClaim a-1"}
 		}, "no label"},
 		"another namespace": {true, func(_ *scene, c *corev1.PersistentVolumeClaim) {
-			c.Annotations[v1alpha1.AnnotationNamespace] = "old"
+			c.Annotations[v1beta1.AnnotationNamespace] = "old"
 		}, "its data is of a cluster in namespace old"},
 		"another tls.mode": {true, func(_ *scene, c *corev1.PersistentVolumeClaim) {
-			c.Annotations[v1alpha1.AnnotationTLSMode] = "Disabled"
+			c.Annotations[v1beta1.AnnotationTLSMode] = "Disabled"
 		}, "its member was found with tls.mode Disabled, "},
 		"the same tls.mode": {false, func(_ *scene, c *corev1.PersistentVolumeClaim) {
-			c.Annotations[v1alpha1.AnnotationTLSMode] = "Enabled"
+			c.Annotations[v1beta1.AnnotationTLSMode] = "Enabled"
 		}, ""},
 		"set aside": {true, func(_ *scene, c *corev1.PersistentVolumeClaim) {
-			c.Annotations[v1alpha1.AnnotationToken] = "u9"
-			metav1.SetMetaDataLabel(&c.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+			c.Annotations[v1beta1.AnnotationToken] = "u9"
+			metav1.SetMetaDataLabel(&c.ObjectMeta, v1beta1.LabelQuarantined, "true")
 		}, ""},
 	} {
 		for _, mounted := range []bool{false, true} {
@@ -114,7 +114,7 @@ func TestVolumeOfAnotherClusterIsNotMounted(t *testing.T) {
 func TestClustersWhoseServicesCollide(t *testing.T) {
 	first, second := newScene(t), newScene(t)
 	for _, s := range []*scene{first, second} {
-		s.objects, s.c.Status = nil, v1alpha1.EtcdClusterStatus{}
+		s.objects, s.c.Status = nil, v1beta1.EtcdClusterStatus{}
 	}
 	second.c.Name, second.c.UID = "a-client", "u2"
 	first.objects = []client.Object{specs.HeadlessService(second.c)}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // TestPause: by the spec or by the annotation, and the view says by which. What is
@@ -19,19 +19,19 @@ func TestPause(t *testing.T) {
 	}{
 		{false, nil, "", false},
 		{false, map[string]string{"paused": "true"}, "", false},
-		{false, map[string]string{v1alpha1.AnnotationPaused: "false"}, "", false},
+		{false, map[string]string{v1beta1.AnnotationPaused: "false"}, "", false},
 		{true, nil, "spec.paused is true", false},
-		{true, map[string]string{v1alpha1.AnnotationPaused: "false"}, "spec.paused is true", false},
-		{false, map[string]string{v1alpha1.AnnotationPaused: "true"}, annotation + "true", false},
-		{true, map[string]string{v1alpha1.AnnotationPaused: "true"}, "spec.paused is true and " + annotation + "true", false},
+		{true, map[string]string{v1beta1.AnnotationPaused: "false"}, "spec.paused is true", false},
+		{false, map[string]string{v1beta1.AnnotationPaused: "true"}, annotation + "true", false},
+		{true, map[string]string{v1beta1.AnnotationPaused: "true"}, "spec.paused is true and " + annotation + "true", false},
 		{
 			false,
-			map[string]string{v1alpha1.AnnotationPaused: "True"},
+			map[string]string{v1beta1.AnnotationPaused: "True"},
 			annotation + `"True", neither true nor false, and counts as true`, true,
 		},
 		{
 			true,
-			map[string]string{v1alpha1.AnnotationPaused: ""},
+			map[string]string{v1beta1.AnnotationPaused: ""},
 			"spec.paused is true and " + annotation + `"", neither true nor false, and counts as true`, true,
 		},
 	} {
@@ -43,7 +43,7 @@ func TestPause(t *testing.T) {
 		}
 	}
 	s := newScene(t)
-	s.c.Annotations = map[string]string{v1alpha1.AnnotationPaused: strings.Repeat("x", 1<<10)}
+	s.c.Annotations = map[string]string{v1beta1.AnnotationPaused: strings.Repeat("x", 1<<10)}
 	if got := s.look().Want.Paused; len(got) > 200 {
 		t.Errorf("%d characters are quoted", len(got))
 	}

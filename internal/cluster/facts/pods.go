@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -44,7 +44,7 @@ func (j *builder) pod(pod *corev1.Pod) {
 }
 
 // lacksLabels says whether an object of the cluster lacks the labels by which it is found.
-func lacksLabels(c *v1alpha1.EtcdCluster, object metav1.Object) bool {
+func lacksLabels(c *v1beta1.EtcdCluster, object metav1.Object) bool {
 	return !labels.SelectorFromSet(specs.MemberSelector(c)).Matches(labels.Set(object.GetLabels()))
 }
 
@@ -63,7 +63,7 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		UID: string(pod.UID), Made: pod.CreationTimestamp.Unix(), Address: pod.Status.PodIP,
 		Ready:    hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil,
 		Proven:   isProven(pod),
-		Forced:   pod.Annotations[v1alpha1.AnnotationForced] != "",
+		Forced:   pod.Annotations[v1beta1.AnnotationForced] != "",
 		Failing:  failing(pod),
 		Resizing: resizing(pod),
 		Trouble:  trouble(pod),
@@ -97,7 +97,7 @@ func (s *Snapshot) clients(pod *corev1.Pod) cluster.Clients {
 	if pod.Labels[specs.ComponentLabel] == specs.Serving {
 		return cluster.Attached
 	}
-	at := cmp.Or(pod.Annotations[v1alpha1.AnnotationDetachedAt], pod.Annotations[v1alpha1.AnnotationWithdrawnAt])
+	at := cmp.Or(pod.Annotations[v1beta1.AnnotationDetachedAt], pod.Annotations[v1beta1.AnnotationWithdrawnAt])
 	since, err := time.Parse(time.RFC3339Nano, at)
 	if err == nil && s.isRecent(since, clientsLeave) {
 		return cluster.Leaving
@@ -132,7 +132,7 @@ func deletion(pod *corev1.Pod) cluster.Deletion {
 // isReplaced says whether the container is still the one from before an exchange of
 // the image.
 func isReplaced(pod *corev1.Pod, status corev1.ContainerStatus) bool {
-	replaced := pod.Annotations[v1alpha1.AnnotationReplaced]
+	replaced := pod.Annotations[v1beta1.AnnotationReplaced]
 	return replaced != "" && replaced == status.ContainerID && status.State.Running != nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -76,7 +76,7 @@ func TestFault6CacheThatMissedSomethingIsNotBelieved(t *testing.T) {
 	})
 	t.Run("a quarantined volume is not the member's", func(t *testing.T) {
 		s := newScene(t)
-		metav1.SetMetaDataLabel(&s.claim("a-1").ObjectMeta, v1alpha1.LabelQuarantined, "true")
+		metav1.SetMetaDataLabel(&s.claim("a-1").ObjectMeta, v1beta1.LabelQuarantined, "true")
 		if m := s.member("a-1"); m.Volume != cluster.NoVolume {
 			t.Errorf("saw %+v", m)
 		}
@@ -113,7 +113,7 @@ func TestVolumeStates(t *testing.T) {
 // TestPastOfVolumes: what was written on them is read again.
 func TestPastOfVolumes(t *testing.T) {
 	s := newScene(t)
-	s.claim("a-0").Annotations[v1alpha1.AnnotationClusterID] = "c1"
+	s.claim("a-0").Annotations[v1beta1.AnnotationClusterID] = "c1"
 	s.claim("a-2").Annotations = nil
 	v := s.look()
 	if v.Volumes[0].ClusterID != "c1" || v.Volumes[1].ClusterID != "" || v.Volumes[2].Token != "" || v.Volumes[2].First != nil {
@@ -126,7 +126,7 @@ func TestPastOfVolumes(t *testing.T) {
 func TestFault4NumberOfAQuarantinedVolumeIsNotUsedAgain(t *testing.T) {
 	s := newScene(t)
 	aside := specs.Volume(s.c, "a-8", nil)
-	metav1.SetMetaDataLabel(&aside.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+	metav1.SetMetaDataLabel(&aside.ObjectMeta, v1beta1.LabelQuarantined, "true")
 	s.objects = append(s.objects, aside)
 	v := s.look()
 	if _, seen := v.Member("a-8"); seen || len(v.Volumes) != 3 || v.Record.NextSerial != 9 {
@@ -156,7 +156,7 @@ func TestPodFacts(t *testing.T) {
 		}},
 		"succeeded": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, func(p *cluster.Pod) { p.Phase = cluster.Finished }},
 		"outdated": {func(p *corev1.Pod) {
-			p.Annotations[v1alpha1.AnnotationTemplate] = "old"
+			p.Annotations[v1beta1.AnnotationTemplate] = "old"
 		}, func(p *cluster.Pod) { p.Change = cluster.Rebuild }},
 		"not ready": {func(p *corev1.Pod) {
 			p.Status.Conditions[0].Status = corev1.ConditionFalse
@@ -178,7 +178,7 @@ func TestPodFacts(t *testing.T) {
 		"that was killed for another image": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0] = restarted(137, now)
 			p.Status.ContainerStatuses[0].LastTerminationState.Terminated.ContainerID = "old"
-			p.Annotations[v1alpha1.AnnotationReplaced] = "old"
+			p.Annotations[v1beta1.AnnotationReplaced] = "old"
 		}, func(*cluster.Pod) {}},
 		"that ended as it should": {func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0] = restarted(0, now)
@@ -203,7 +203,7 @@ func TestPodFacts(t *testing.T) {
 // before etcd's container or behind it, says nothing of the member, whatever its state.
 func TestOtherContainersAreNoMembers(t *testing.T) {
 	plain := newScene(t)
-	plain.pod("a-1").Annotations[v1alpha1.AnnotationReplaced] = "containerd://old"
+	plain.pod("a-1").Annotations[v1beta1.AnnotationReplaced] = "containerd://old"
 	want := plain.member("a-1")
 	for name, other := range map[string]corev1.ContainerStatus{
 		"keeps failing":      {State: waiting("CrashLoopBackOff", ""), LastTerminationState: ended("Error", 1, "panic: mesh")},
@@ -213,7 +213,7 @@ func TestOtherContainersAreNoMembers(t *testing.T) {
 		for place := range 2 {
 			s := newScene(t)
 			p := s.pod("a-1")
-			p.Annotations[v1alpha1.AnnotationReplaced] = "containerd://old"
+			p.Annotations[v1beta1.AnnotationReplaced] = "containerd://old"
 			other.Name = "mesh"
 			p.Spec.Containers = slices.Insert(p.Spec.Containers, place, corev1.Container{Name: "mesh", Image: "mesh:v1"})
 			p.Status.ContainerStatuses = slices.Insert(p.Status.ContainerStatuses, place, other)
@@ -246,7 +246,7 @@ func TestFresh(t *testing.T) {
 
 // ephemeral makes the scene's members keep their data in their Pods.
 func ephemeral(s *scene) *scene {
-	s.c.Spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("1Gi")}}
+	s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("1Gi")}}
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
 		s.drop("PersistentVolumeClaim "+name, "Pod "+name)
 		s.objects = append(s.objects, s.newPod(name))
@@ -288,8 +288,8 @@ func TestEphemeralDataLivesInThePod(t *testing.T) {
 // name are neither adopted nor changed.
 func TestKeptVolumesAreNothingToAnEphemeralCluster(t *testing.T) {
 	s := newScene(t)
-	s.c.Spec.Storage = v1alpha1.Storage{Ephemeral: &v1alpha1.Ephemeral{SizeLimit: resource.MustParse("9Gi")}}
-	s.c.Spec.DeletionPolicy, s.c.Status = v1alpha1.Delete, v1alpha1.EtcdClusterStatus{}
+	s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("9Gi")}}
+	s.c.Spec.DeletionPolicy, s.c.Status = v1beta1.Delete, v1beta1.EtcdClusterStatus{}
 	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
 	if v := s.look(); len(v.Volumes)+len(v.Misfits) > 0 {
 		t.Errorf("volumes %+v, misfits %+v", v.Volumes, v.Misfits)
@@ -376,7 +376,7 @@ func TestCopiesAreTheirMakers(t *testing.T) {
 			s.objects = append(s.objects, copied)
 		}
 		if len(owners) == 0 {
-			s.c.Spec.DeletionPolicy = v1alpha1.Delete
+			s.c.Spec.DeletionPolicy = v1beta1.Delete
 			for _, name := range []string{"a-0", "a-1", "a-2"} {
 				s.claim(name).OwnerReferences = []metav1.OwnerReference{specs.Owner(s.c)}
 			}
@@ -410,19 +410,19 @@ func TestMisfits(t *testing.T) {
 			setAside(s.claim("a-1"), now)
 		}, "", nil},
 		"set aside, but not since when": {func(s *scene) {
-			metav1.SetMetaDataLabel(&s.claim("a-1").ObjectMeta, v1alpha1.LabelQuarantined, "true")
+			metav1.SetMetaDataLabel(&s.claim("a-1").ObjectMeta, v1beta1.LabelQuarantined, "true")
 		}, cluster.Mark, []string{"a-1"}},
-		"to be deleted": {func(s *scene) { s.c.Spec.DeletionPolicy = v1alpha1.Delete }, cluster.Owner, []string{"a-0", "a-1", "a-2"}},
+		"to be deleted": {func(s *scene) { s.c.Spec.DeletionPolicy = v1beta1.Delete }, cluster.Owner, []string{"a-0", "a-1", "a-2"}},
 		"owned and to be kept": {func(s *scene) {
 			s.claim("a-2").OwnerReferences = []metav1.OwnerReference{specs.Owner(s.c)}
 		}, cluster.Owner, []string{"a-2"}},
 		"brought to another version": {func(s *scene) { s.runs("3.6.16", "3.6.17", "3.6.16") }, cluster.Version, []string{"a-1"}},
 		"made by an earlier operator": {func(s *scene) {
-			delete(s.claim("a-2").Annotations, v1alpha1.AnnotationVersion)
+			delete(s.claim("a-2").Annotations, v1beta1.AnnotationVersion)
 		}, cluster.Version, []string{"a-2"}},
 		"silent": {func(s *scene) {
 			s.stop("a-1")
-			s.claim("a-1").Annotations[v1alpha1.AnnotationVersion] = "3.6.15"
+			s.claim("a-1").Annotations[v1beta1.AnnotationVersion] = "3.6.15"
 		}, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -443,8 +443,8 @@ func TestMisfits(t *testing.T) {
 }
 
 func setAside(claim *corev1.PersistentVolumeClaim, since time.Time) {
-	metav1.SetMetaDataLabel(&claim.ObjectMeta, v1alpha1.LabelQuarantined, "true")
-	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1alpha1.AnnotationQuarantinedAt, since.Format(time.RFC3339))
+	metav1.SetMetaDataLabel(&claim.ObjectMeta, v1beta1.LabelQuarantined, "true")
+	metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationQuarantinedAt, since.Format(time.RFC3339))
 }
 
 // TestExpired: only what was set aside for longer than the user wants it kept.
@@ -549,7 +549,7 @@ func TestTroubleHasAStableMessage(t *testing.T) {
 				s.etcd.Stop("a-1")
 				s.pod("a-1").Status = look
 				s.pod("a-1").Spec.Containers[0].Image = "etcd:wanted"
-				metav1.SetMetaDataAnnotation(&s.pod("a-1").ObjectMeta, v1alpha1.AnnotationReplaced, "containerd://replaced")
+				metav1.SetMetaDataAnnotation(&s.pod("a-1").ObjectMeta, v1beta1.AnnotationReplaced, "containerd://replaced")
 				if got := s.member("a-1").Pod.Trouble; got != test.want {
 					t.Errorf("got  %s\nwant %s", got, test.want)
 				}
@@ -581,5 +581,49 @@ func restarted(code int32, since time.Time) corev1.ContainerStatus {
 		Ready:                true,
 		State:                corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}},
 		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}},
+	}
+}
+
+// TestFault111ContainerBesideEtcd: why a Pod is not ready whose etcd is well, in words that do not change; not while it is ready, and not
+// for a moment of starting.
+func TestFault111ContainerBesideEtcd(t *testing.T) {
+	waiting := func(reason, message string) corev1.ContainerState {
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+	}
+	for name, test := range map[string]struct {
+		status corev1.ContainerStatus
+		ready  bool
+		want   string
+	}{
+		"an image that is not there": {
+			corev1.ContainerStatus{State: waiting("ImagePullBackOff", `Back-off pulling image "a:v1": ErrImagePull: not found`)},
+			false,
+			"its container logs beside etcd: image a:v1 cannot be pulled: not found",
+		},
+		"one that keeps ending": {corev1.ContainerStatus{
+			State:                waiting("CrashLoopBackOff", "back-off 20s"),
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 3}},
+		}, false, "its container logs beside etcd keeps ending: Error, exit code 3"},
+		"one without its ConfigMap": {
+			corev1.ContainerStatus{State: waiting("CreateContainerConfigError", `configmap "a" not found`)},
+			false,
+			`its container logs beside etcd does not start: CreateContainerConfigError: configmap "a" not found`,
+		},
+		"one that starts":            {corev1.ContainerStatus{State: waiting("ContainerCreating", "")}, false, ""},
+		"a Pod that counts as ready": {corev1.ContainerStatus{State: waiting("CrashLoopBackOff", "")}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			pod := s.pod("a-1")
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "logs", Image: "a:v1"})
+			test.status.Name = "logs"
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, test.status)
+			if !test.ready {
+				pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+			}
+			if m := s.member("a-1"); m.Pod.Trouble != test.want || !m.Healthy {
+				t.Errorf("got %q, want %q: %+v", m.Pod.Trouble, test.want, m)
+			}
+		})
 	}
 }

@@ -4,7 +4,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -14,7 +14,7 @@ import (
 func (j *builder) networkPolicy() {
 	want, have := specs.NetworkPolicy(j.c, j.Operator), j.Policy
 	switch {
-	case j.c.Spec.NetworkPolicy.Mode == v1alpha1.NetworkPolicyDisabled:
+	case j.c.Spec.NetworkPolicy.Mode == v1beta1.NetworkPolicyDisabled:
 		if j.hasPolicy() {
 			j.v.Objects = append(j.v.Objects, cluster.Object{
 				Kind: "NetworkPolicy", Name: want.Name, UID: string(have.UID), Why: "spec.networkPolicy.mode is Disabled",
@@ -29,7 +29,7 @@ func (j *builder) networkPolicy() {
 // an operator of an earlier release may have dropped from the status that it was made by default. An operator outside of
 // Kubernetes leaves that alone: no rule could allow its own traffic.
 func (j *builder) isPoliced() bool {
-	if j.c.Spec.NetworkPolicy.Mode == v1alpha1.NetworkPolicyEnabled {
+	if j.c.Spec.NetworkPolicy.Mode == v1beta1.NetworkPolicyEnabled {
 		return true
 	}
 	return j.Operator != "" && (j.v.Record.HasNetworkPolicy || j.hasPolicy())

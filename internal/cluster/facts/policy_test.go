@@ -5,7 +5,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
@@ -26,13 +26,13 @@ func (s *scene) policy() *networkingv1.NetworkPolicy {
 // becomesTheirs gives it another owner.
 func (s *scene) becomesTheirs() { s.policy().OwnerReferences, s.policy().Labels = nil, nil }
 
-func (s *scene) mode(mode v1alpha1.NetworkPolicyMode) { s.c.Spec.NetworkPolicy.Mode = mode }
+func (s *scene) mode(mode v1beta1.NetworkPolicyMode) { s.c.Spec.NetworkPolicy.Mode = mode }
 
 const gone, bent = "NetworkPolicy a-members: it is missing", "NetworkPolicy a-members: it is not as wanted"
 
 // TestNetworkPolicy: which cluster has one, its owner, and what of it is corrected.
 func TestNetworkPolicy(t *testing.T) {
-	const enabled, disabled = v1alpha1.NetworkPolicyEnabled, v1alpha1.NetworkPolicyDisabled
+	const enabled, disabled = v1beta1.NetworkPolicyEnabled, v1beta1.NetworkPolicyDisabled
 	for name, test := range map[string]struct {
 		byDefault bool
 		spoil     func(*scene)

@@ -8,14 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
 // isBeginning says whether the first members may be decided on now: what a cache does not
 // show yet would count as not existing.
-func isBeginning(c *v1alpha1.EtcdCluster) bool {
+func isBeginning(c *v1beta1.EtcdCluster) bool {
 	v := begin(Snapshot{Cluster: c}).v
 	if v.Restore.InPlace != "" && v.Want.Size > 0 && v.Want.Paused == "" {
 		return true // a Pod that is not seen would go on to serve what the cluster had
@@ -71,6 +72,22 @@ func LinearizableSource(s Snapshot) (lister *Answer, split bool) {
 	led := newest(credible)
 	lister = best(credible, func(a *Answer) bool { return a.serves() && a.follows() == led })
 	return lister, j.split(credible, led) != ""
+}
+
+// AreSlow says whether quorum would count as lost only because members take their time: too few serve, but with those that have taken the
+// connection and did not answer in time they are a majority. A busy machine or disk looks like that; members that are gone do not.
+func AreSlow(s Snapshot) bool {
+	serving, slow := 0, 0
+	for _, a := range s.Answers {
+		switch {
+		case a.serves():
+			serving++
+		case etcd.IsSlow(a.Err), a.WasRead && etcd.IsSlow(a.Read):
+			slow++
+		}
+	}
+	half := max(len(s.Answers), len(s.Cluster.Status.Members)) / 2
+	return serving <= half && serving+slow > half
 }
 
 // NeedHashKV are the members to ask for the hash of their data, up to that revision: the newest that all
@@ -151,13 +168,13 @@ func isHibernated(s Snapshot) bool {
 
 // mayBeAsleep says whether the status says of this very spec that the cluster hibernates: the API server showed no Pod of a member,
 // and nothing was wrong.
-func mayBeAsleep(c *v1alpha1.EtcdCluster) bool {
+func mayBeAsleep(c *v1beta1.EtcdCluster) bool {
 	if c.Size() > 0 || c.Status.ObservedGeneration != c.Generation {
 		return false
 	}
-	available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable)
-	return available != nil && available.Reason == v1alpha1.ReasonHibernated && c.Status.Replicas == 0 &&
-		meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, v1alpha1.ConditionDegraded, metav1.ConditionFalse)
+	available := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionAvailable)
+	return available != nil && available.Reason == v1beta1.ReasonHibernated && c.Status.Replicas == 0 &&
+		meta.IsStatusConditionPresentAndEqual(c.Status.Conditions, v1beta1.ConditionDegraded, metav1.ConditionFalse)
 }
 
 // confirmedPods are those of the members, as they were read last, by name.

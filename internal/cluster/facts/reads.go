@@ -3,7 +3,7 @@ package facts
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -20,7 +20,7 @@ type ClusterReads struct {
 }
 
 // ByCluster is what the EtcdCluster says.
-func ByCluster(c *v1alpha1.EtcdCluster) ClusterReads {
+func ByCluster(c *v1beta1.EtcdCluster) ClusterReads {
 	if IsLeftAlone(c) {
 		return ClusterReads{LeftAlone: true}
 	}

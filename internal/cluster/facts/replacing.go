@@ -2,9 +2,13 @@ package facts
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -19,7 +23,7 @@ const (
 func outworn(s Snapshot, v cluster.View) cluster.Replacing {
 	r, last := s.Cluster.Spec.Recovery, s.Cluster.Status.SlowReplacement
 	wasOne := last != nil && s.isRecent(last.Since.Time, replacedAgain)
-	if r.SlowMembers != v1alpha1.SlowReplace || len(v.Select(cluster.IsSluggish)) != 1 || wasOne {
+	if r.SlowMembers != v1beta1.SlowReplace || len(v.Select(cluster.IsSluggish)) != 1 || wasOne {
 		return cluster.Replacing{}
 	}
 	for _, a := range v.Anomalies {
@@ -32,12 +36,52 @@ func outworn(s Snapshot, v cluster.View) cluster.Replacing {
 	return cluster.Replacing{}
 }
 
-// replacing marks the member that is being replaced.
+// replacing marks the members that are to be replaced.
 func (j *builder) replacing() {
+	j.exchanging()
 	last := j.c.Status.SlowReplacement
-	if last != nil && j.isRecent(last.Since.Time, replacedWithin) && j.c.Spec.Recovery.SlowMembers == v1alpha1.SlowReplace {
+	if last != nil && j.isRecent(last.Since.Time, replacedWithin) && j.c.Spec.Recovery.SlowMembers == v1beta1.SlowReplace {
 		if m, known := j.members[last.Member]; known {
 			m.Outworn = true
 		}
 	}
+}
+
+// exchanging marks the members whose place others are to take although they are well: those that a person names, and those whose volume has
+// another storage class than the spec names.
+func (j *builder) exchanging() {
+	for i := range j.Volumes {
+		claim := &j.Volumes[i]
+		if m, known := j.members[claim.Name]; known && !isQuarantined(claim) {
+			m.Exchange = otherClass(j.c.Spec.Storage.StorageClassName, claim)
+		}
+	}
+	for _, name := range askedFor(j.c) {
+		serial := cluster.Serial(j.c.Name, name)
+		if m, known := j.members[name]; known {
+			m.Exchange, m.Asked = "the annotation "+v1beta1.AnnotationReplaceMembers+" names it", true
+		} else if serial < 0 || serial >= j.v.Record.NextSerial {
+			j.v.Want.NoMember = name
+		}
+	}
+}
+
+// otherClass says which storage class a volume has, if the spec names another one.
+func otherClass(wanted *string, claim *corev1.PersistentVolumeClaim) string {
+	has := claim.Spec.StorageClassName
+	switch {
+	case wanted == nil, has != nil && *has == *wanted:
+		return ""
+	case has == nil:
+		return fmt.Sprintf("its volume has no storage class, and %q is wanted", *wanted)
+	default:
+		return fmt.Sprintf("its volume has the storage class %q, and %q is wanted", *has, *wanted)
+	}
+}
+
+// askedFor are the names that a person wants replaced.
+func askedFor(c *v1beta1.EtcdCluster) []string {
+	names := strings.FieldsFunc(c.Annotations[v1beta1.AnnotationReplaceMembers], func(r rune) bool { return r == ',' || r == ' ' })
+	slices.Sort(names)
+	return slices.Compact(names)
 }

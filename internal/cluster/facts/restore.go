@@ -6,13 +6,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // restoring is what the status says of the restore that the spec wants, or of one in place once its members replace
 // the others.
-func restoring(c *v1alpha1.EtcdCluster) cluster.Restore {
+func restoring(c *v1beta1.EtcdCluster) cluster.Restore {
 	r := cluster.Restore{Wanted: c.Spec.Bootstrap != nil && c.Spec.Bootstrap.Restore != nil}
 	s := c.Status.Restore
 	if s == nil {
@@ -20,7 +20,7 @@ func restoring(c *v1alpha1.EtcdCluster) cluster.Restore {
 	}
 	r.Done, r.Progress, r.Problem = s.RestoredAt != nil, s.Progress, s.Problem
 	if isReplacing(c) {
-		r.InPlace, r.Undo, r.KeepFor = s.ID(), s.Undo, ptr.Deref(s.KeepFor, metav1.Duration{Duration: v1alpha1.DefaultQuarantine}).Duration
+		r.InPlace, r.Undo, r.KeepFor = s.ID(), s.Undo, ptr.Deref(s.KeepFor, metav1.Duration{Duration: v1beta1.DefaultQuarantine}).Duration
 	}
 	r.Filling = c.IsRestoring() && !isReplacing(c)
 	if s.Failure != nil && s.Failure.Final && r.Problem == "" {
@@ -33,7 +33,7 @@ func restoring(c *v1alpha1.EtcdCluster) cluster.Restore {
 
 // isReplacing says whether the members of a restore in place replace the others: the volumes of the new ones have had the data, and only
 // an undo goes back.
-func isReplacing(c *v1alpha1.EtcdCluster) bool {
+func isReplacing(c *v1beta1.EtcdCluster) bool {
 	return c.IsRestoring() && c.Status.Restore.RestoredAt != nil
 }
 

@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -17,13 +17,13 @@ func newRestored(t *testing.T) *scene {
 	t.Helper()
 	s := newScene(t)
 	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
-	s.c.Spec.Bootstrap = &v1alpha1.BootstrapSpec{Restore: &v1alpha1.Restore{Backup: "first"}}
-	s.c.Status = v1alpha1.EtcdClusterStatus{Restore: &v1alpha1.RestoreStatus{
+	s.c.Spec.Bootstrap = &v1beta1.BootstrapSpec{Restore: &v1beta1.Restore{Backup: "first"}}
+	s.c.Status = v1beta1.EtcdClusterStatus{Restore: &v1beta1.RestoreStatus{
 		Path: "p", Members: []string{"a-0", "a-1", "a-2"}, RestoredAt: &metav1.Time{Time: now},
 	}}
 	for _, name := range s.c.Status.Restore.Members {
 		claim := s.claim(name)
-		claim.Annotations[v1alpha1.AnnotationClusterID] = "c1"
+		claim.Annotations[v1beta1.AnnotationClusterID] = "c1"
 		claim.OwnerReferences = []metav1.OwnerReference{specs.Owner(s.c)}
 	}
 	return s
@@ -41,8 +41,8 @@ func TestRestored(t *testing.T) {
 			s.drop("PersistentVolumeClaim a-0", "PersistentVolumeClaim a-1", "PersistentVolumeClaim a-2")
 		},
 		"one is being deleted":       func(s *scene) { s.going("a-1") },
-		"one was made again":         func(s *scene) { delete(s.claim("a-1").Annotations, v1alpha1.AnnotationClusterID) },
-		"one is of another plan":     func(s *scene) { s.claim("a-1").Annotations[v1alpha1.AnnotationToken] = "u0" },
+		"one was made again":         func(s *scene) { delete(s.claim("a-1").Annotations, v1beta1.AnnotationClusterID) },
+		"one is of another plan":     func(s *scene) { s.claim("a-1").Annotations[v1beta1.AnnotationToken] = "u0" },
 		"one more is there":          func(s *scene) { s.more("a-7") },
 		"the status does not say so": func(s *scene) { s.c.Status.Restore.RestoredAt = nil },
 		"nothing was chosen yet":     func(s *scene) { s.c.Status.Restore = nil },
@@ -71,14 +71,14 @@ func (s *scene) more(name string) {
 // TestRestoreFailures: what a person must fix is a problem, and what another try may fix is not.
 func TestRestoreFailures(t *testing.T) {
 	for _, test := range []struct {
-		failure          v1alpha1.RestoreFailure
+		failure          v1beta1.RestoreFailure
 		problem, failing string
 	}{
 		{
-			v1alpha1.RestoreFailure{Member: "a-1", Message: "part 3 is corrupt", Final: true},
+			v1beta1.RestoreFailure{Member: "a-1", Message: "part 3 is corrupt", Final: true},
 			"the data of a-1 cannot be restored: part 3 is corrupt", "",
 		},
-		{v1alpha1.RestoreFailure{Member: "a-1", Message: "connection refused"}, "", "the data of a-1 cannot be restored: connection refused"},
+		{v1beta1.RestoreFailure{Member: "a-1", Message: "connection refused"}, "", "the data of a-1 cannot be restored: connection refused"},
 	} {
 		s := newRestored(t)
 		s.c.Status.Restore.RestoredAt, s.c.Status.Restore.Failure = nil, &test.failure
@@ -94,7 +94,7 @@ func TestRestoreFailures(t *testing.T) {
 func TestPaused(t *testing.T) {
 	c := newScene(t).c
 	for value, paused := range map[string]bool{"true": true, "false": false, "yes": true} {
-		c.Annotations = map[string]string{v1alpha1.AnnotationPaused: value}
+		c.Annotations = map[string]string{v1beta1.AnnotationPaused: value}
 		if (facts.Paused(c) != "") != paused {
 			t.Errorf("%q: %q", value, facts.Paused(c))
 		}

@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -20,7 +20,7 @@ func (s *scene) revoke(at time.Time, serials ...string) {
 	s.t.Helper()
 	s.c.Spec.TLS.Revocations = nil
 	for _, serial := range serials {
-		s.c.Spec.TLS.Revocations = append(s.c.Spec.TLS.Revocations, v1alpha1.Revocation{Serial: serial})
+		s.c.Spec.TLS.Revocations = append(s.c.Spec.TLS.Revocations, v1beta1.Revocation{Serial: serial})
 	}
 	held := certs.Read(s.c, func(name string) *corev1.Secret {
 		if !slices.Contains(certs.Names(s.c), name) {
@@ -38,7 +38,7 @@ func (s *scene) revoke(at time.Time, serials ...string) {
 
 // refuse has members run with the list that is mounted, and refuse what is on it.
 func (s *scene) refuse(names ...string) {
-	at := s.find("Secret a-member-tls").(*corev1.Secret).Annotations[v1alpha1.AnnotationRevokedAt]
+	at := s.find("Secret a-member-tls").(*corev1.Secret).Annotations[v1beta1.AnnotationRevokedAt]
 	if s.sights == nil {
 		s.sights = map[string]certs.TLSProbe{}
 	}
@@ -63,7 +63,7 @@ func TestFault82RevocationIsSeen(t *testing.T) {
 	if asked := s.callsOf("Sight"); len(asked) > 0 || v.Revocation.Phase != "" || v.Target.RevokedAt != "" {
 		t.Errorf("at rest: %+v, looked at %v", v.Revocation, asked)
 	}
-	s.c.Spec.TLS.Revocations = []v1alpha1.Revocation{{Serial: "abc"}}
+	s.c.Spec.TLS.Revocations = []v1beta1.Revocation{{Serial: "abc"}}
 	v = s.look()
 	if len(v.Objects) != 1 || v.Objects[0].Name != "a-member-tls" || v.Objects[0].CanWait {
 		t.Errorf("asked for: %+v", v.Objects)
@@ -83,7 +83,7 @@ func TestFault82RevocationIsSeen(t *testing.T) {
 		v.Count(cluster.IsOutdated) > 0 {
 		t.Errorf("taken off the list meanwhile: %v, %+v", got, v.Revocation)
 	}
-	s.c.Spec.TLS.Revocations = []v1alpha1.Revocation{{Serial: "abc"}}
+	s.c.Spec.TLS.Revocations = []v1beta1.Revocation{{Serial: "abc"}}
 	s.sights["a-0"] = certs.TLSProbe{}
 	v = s.look()
 	if got := permitting(v); len(got) > 0 || !strings.Contains(v.Revocation.Await, "a-0 to refuse") || v.Count(cluster.IsOutdated) > 0 ||
@@ -95,7 +95,7 @@ func TestFault82RevocationIsSeen(t *testing.T) {
 	if v.Revocation.Phase != cluster.Revoked || v.Revocation.Await != "" || v.Count(cluster.IsOutdated) > 0 {
 		t.Errorf("all refuse: %+v", v.Revocation)
 	}
-	s.c.Status.Revocations = &v1alpha1.RevocationStatus{Phase: v1alpha1.RevocationDone, RevokedAt: v.Revocation.At}
+	s.c.Status.Revocations = &v1beta1.RevocationStatus{Phase: v1beta1.RevocationDone, RevokedAt: v.Revocation.At}
 	s.calls = nil
 	s.look()
 	if asked := s.callsOf("Sight"); len(asked) > 0 {
@@ -111,7 +111,7 @@ func TestFault82ListIsGone(t *testing.T) {
 	s.c.Spec.TLS.Revocations = nil
 	secret := s.find("Secret a-member-tls").(*corev1.Secret)
 	delete(secret.Data, specs.RevokedKey)
-	delete(secret.Annotations, v1alpha1.AnnotationRevokedAt)
+	delete(secret.Annotations, v1beta1.AnnotationRevokedAt)
 	v := s.look()
 	if got := permitting(v); len(got) != 3 || v.Target.RevokedAt != "" || len(v.Objects) > 0 {
 		t.Errorf("%v outdated, %+v, %+v", got, v.Revocation, v.Objects)

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -33,19 +33,19 @@ func (s *Snapshot) held() certs.KeyMaterial {
 }
 
 // IsRotating says whether an authority is rotated.
-func IsRotating(s Snapshot) bool { return s.Cluster.IsSecure() && s.held().IsRotating() }
+func IsRotating(s Snapshot) bool { return s.Cluster.MountsCertificates() && s.held().IsRotating() }
 
 // IsRevoking says whether certificates were revoked that may still open a connection.
 func IsRevoking(s Snapshot) bool {
-	return s.Cluster.IsSecure() && s.held().IsRevoking(s.Cluster, s.made())
+	return s.Cluster.MountsCertificates() && s.held().IsRevoking(s.Cluster, s.made())
 }
 
 // made are what the Pods of members say of when a certificate was revoked last before they were made.
 func (s *Snapshot) made() map[string]string {
 	made := map[string]string{}
 	for i := range s.Pods {
-		if pod := &s.Pods[i]; pod.Labels[v1alpha1.LabelMember] == pod.Name {
-			made[pod.Name] = pod.Annotations[v1alpha1.AnnotationRevokedAt]
+		if pod := &s.Pods[i]; pod.Labels[v1beta1.LabelMember] == pod.Name {
+			made[pod.Name] = pod.Annotations[v1beta1.AnnotationRevokedAt]
 		}
 	}
 	return made
@@ -53,6 +53,9 @@ func (s *Snapshot) made() map[string]string {
 
 // revocation is how far certificates are revoked.
 func (j *builder) revocation() cluster.Revocation {
+	if !j.c.MountsCertificates() {
+		return cluster.Revocation{} // what is left from before TLS was turned off is in no Pod
+	}
 	return j.held().Revocation(j.c, j.facts())
 }
 

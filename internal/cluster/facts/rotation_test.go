@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -48,7 +48,7 @@ func (s *scene) startAll() {
 	s.sights = map[string]certs.TLSProbe{}
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
 		pod := s.find("Pod " + name).(*corev1.Pod)
-		pod.Annotations[v1alpha1.AnnotationTrust] = member.Annotations[v1alpha1.AnnotationTrust]
+		pod.Annotations[v1beta1.AnnotationTrust] = member.Annotations[v1beta1.AnnotationTrust]
 		port := certs.Port{Shown: der(s.t, member.Data["server.crt"]), Accepts: [][]byte{
 			pki.Pair{CertPEM: ca.Data[corev1.TLSCertKey]}.Subject(), pki.Pair{CertPEM: ca.Data["next.crt"]}.Subject(),
 		}}
@@ -86,7 +86,7 @@ func TestFault62RotationIsSeen(t *testing.T) {
 	if asked := s.callsOf("Sight"); len(asked)+len(v.Rotation.Turns) > 0 || v.Rotation.Await != "" || v.Target.Trust != "" {
 		t.Errorf("at rest: %+v, looked at %v", v.Rotation, asked)
 	}
-	s.c.Annotations = map[string]string{v1alpha1.AnnotationRotate: "client:today"}
+	s.c.Annotations = map[string]string{v1beta1.AnnotationRotate: "client:today"}
 	if got := passesDue(look()); !slices.Equal(got, []string{"introduce a-client-ca"}) {
 		t.Errorf("asked for: %v", got)
 	}
@@ -162,21 +162,21 @@ func TestFault83NotRoot(t *testing.T) {
 		lost   bool
 		want   string
 	}{
-		{v1alpha1.ReasonAuthAsSpecified, true, false, ""},
-		{v1alpha1.ReasonAuthAsSpecified, true, true, "it connects as etcd-server by Secret a-member-tls"},
-		{v1alpha1.ReasonAuthEnabledByHand, false, false, ""},
-		{v1alpha1.ReasonAuthEnabledByHand, false, true, "it connects as etcd-server by Secret a-member-tls"},
-		{v1alpha1.ReasonOperatorNotRoot, false, true, "as etcd says"},
-		{v1alpha1.ReasonAuthChanging, true, true, ""},
+		{v1beta1.ReasonAuthAsSpecified, true, false, ""},
+		{v1beta1.ReasonAuthAsSpecified, true, true, "it connects as etcd-server by Secret a-member-tls"},
+		{v1beta1.ReasonAuthEnabledByHand, false, false, ""},
+		{v1beta1.ReasonAuthEnabledByHand, false, true, "it connects as etcd-server by Secret a-member-tls"},
+		{v1beta1.ReasonOperatorNotRoot, false, true, "as etcd says"},
+		{v1beta1.ReasonAuthChanging, true, true, ""},
 	} {
 		s := newScene(t)
 		s.c.Spec.Auth.Enabled = test.auth
 		status := metav1.ConditionTrue
-		if test.reason == v1alpha1.ReasonAuthChanging {
+		if test.reason == v1beta1.ReasonAuthChanging {
 			status = metav1.ConditionUnknown
 		}
 		s.c.Status.Conditions = append(s.c.Status.Conditions, metav1.Condition{
-			Type: v1alpha1.ConditionAuthEnabled, Status: status, Reason: test.reason, Message: "as etcd says",
+			Type: v1beta1.ConditionAuthEnabled, Status: status, Reason: test.reason, Message: "as etcd says",
 		})
 		if test.lost {
 			s.objects = slices.DeleteFunc(s.objects, func(o client.Object) bool { return key(o) == "Secret a-client-ca" })

@@ -8,7 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/scale"
@@ -59,7 +59,7 @@ func scaling(s Snapshot, v cluster.View, remembered *memory.Cluster) cluster.Sca
 	}
 	wants.Size = cluster.Computing{CPU: cmp.Or(wants.Size.CPU, cpu.Now), Memory: cmp.Or(wants.Size.Memory, mem.Now)}
 	grows := wants.Size.CPU > cpu.Now || wants.Size.Memory > mem.Now
-	last := ptr.Deref(c.Status.Autoscale, v1alpha1.AutoscaleStatus{})
+	last := ptr.Deref(c.Status.Autoscale, v1beta1.AutoscaleStatus{})
 	cannot := s.Resizes == specs.ResizesNothing || wants.Size.Memory < mem.Now && s.Resizes != specs.ResizesAll
 	if wants.Why == "" || cannot || grows && last.Refused != "" && s.isRecent(last.Since.Time, refusedFor) {
 		return cluster.Scaling{}
@@ -89,7 +89,7 @@ func refusedScaling(s Snapshot) string {
 }
 
 // given is the least that any Pod really has of what it is to have.
-func given(s Snapshot, cpu, mem v1alpha1.Computing) cluster.Computing {
+func given(s Snapshot, cpu, mem v1beta1.Computing) cluster.Computing {
 	for i := range s.Pods {
 		if has := specs.EtcdStatus(&s.Pods[i]).Resources; has != nil {
 			cpu.Now = least(cpu, corev1.ResourceCPU, *has)
@@ -101,17 +101,17 @@ func given(s Snapshot, cpu, mem v1alpha1.Computing) cluster.Computing {
 	return cluster.Computing{CPU: cpu.Now, Memory: mem.Now}
 }
 
-func least(is v1alpha1.Computing, of corev1.ResourceName, has corev1.ResourceRequirements) int64 {
+func least(is v1beta1.Computing, of corev1.ResourceName, has corev1.ResourceRequirements) int64 {
 	quantity, limited := has.Limits[of]
 	if !limited {
 		quantity = has.Requests[of]
 	}
-	return max(is.Least, min(is.Now, v1alpha1.AmountOf(of, quantity)))
+	return max(is.Least, min(is.Now, v1beta1.AmountOf(of, quantity)))
 }
 
 // killed is a member whose etcd was killed for want of the memory that it is to have now; empty if there is none.
 func killed(s Snapshot) string {
-	since := ptr.Deref(s.Cluster.Status.Autoscale, v1alpha1.AutoscaleStatus{}).Since
+	since := ptr.Deref(s.Cluster.Status.Autoscale, v1beta1.AutoscaleStatus{}).Since
 	for i := range s.Pods {
 		pod := &s.Pods[i]
 		status := specs.EtcdStatus(pod)
@@ -128,6 +128,6 @@ func killed(s Snapshot) string {
 }
 
 // beyond is what members are given beyond the spec.
-func beyond(c *v1alpha1.EtcdCluster) cluster.Computing {
+func beyond(c *v1beta1.EtcdCluster) cluster.Computing {
 	return cluster.Computing{CPU: c.Computing(corev1.ResourceCPU).Now, Memory: c.Computing(corev1.ResourceMemory).Now}
 }

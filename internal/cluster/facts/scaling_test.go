@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
@@ -24,17 +24,17 @@ import (
 func autoscaled(t *testing.T, given string) *scene {
 	s := newScene(t)
 	s.c.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
-	s.c.Spec.Autoscale = &v1alpha1.Autoscale{Max: v1alpha1.AutoscaleMax{Memory: ptr.To(resource.MustParse("1Gi"))}}
+	s.c.Spec.Autoscale = &v1beta1.Autoscale{Max: v1beta1.AutoscaleMax{Memory: ptr.To(resource.MustParse("1Gi"))}}
 	s.c.Spec.Autoscale.StabilizationWindow.Duration = time.Hour
 	if given != "" {
-		s.c.Status.Autoscale = &v1alpha1.AutoscaleStatus{Memory: ptr.To(resource.MustParse(given)), Since: metav1.NewTime(now.Add(-time.Minute))}
+		s.c.Status.Autoscale = &v1beta1.AutoscaleStatus{Memory: ptr.To(resource.MustParse(given)), Since: metav1.NewTime(now.Add(-time.Minute))}
 	}
 	s.timings = map[string]etcd.Timings{}
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
 		pod := s.pod(name)
 		had := corev1.ResourceRequirements{Limits: maps.Clone(s.c.MemberResources().Limits)}
 		specs.Etcd(pod).Resources = had
-		pod.Annotations[v1alpha1.AnnotationTemplate] = specs.Fingerprint(s.c, name)
+		pod.Annotations[v1beta1.AnnotationTemplate] = specs.Fingerprint(s.c, name)
 		pod.Status.ContainerStatuses[0].Resources = &had
 	}
 	return s
@@ -68,10 +68,10 @@ func TestScalingByUse(t *testing.T) {
 		"it is not wanted":            {"", 230, func(s *scene) { s.c.Spec.Autoscale = nil }, ""},
 		"Kubernetes cannot do it":     {"", 230, func(s *scene) { s.resizes = ptr.To(specs.ResizesNothing) }, ""},
 		"more was refused just now": {"", 230, func(s *scene) {
-			s.c.Status.Autoscale = &v1alpha1.AutoscaleStatus{Since: metav1.NewTime(now.Add(-time.Minute)), Refused: "no room"}
+			s.c.Status.Autoscale = &v1beta1.AutoscaleStatus{Since: metav1.NewTime(now.Add(-time.Minute)), Refused: "no room"}
 		}, ""},
 		"more was refused long ago": {"", 230, func(s *scene) {
-			s.c.Status.Autoscale = &v1alpha1.AutoscaleStatus{Since: metav1.NewTime(now.Add(-2 * time.Hour)), Refused: "no room"}
+			s.c.Status.Autoscale = &v1beta1.AutoscaleStatus{Since: metav1.NewTime(now.Add(-2 * time.Hour)), Refused: "no room"}
 		}, "384 MiB of memory: the etcd of a-0 uses 230 of 256 MiB of memory"},
 		"a member was killed": {
 			"", 0, func(s *scene) { s.pod("a-1").Status.ContainerStatuses[0].LastTerminationState = killedAt(now) },
@@ -167,7 +167,7 @@ func TestScalingRefused(t *testing.T) {
 func TestScalingIsUndoneOnce(t *testing.T) {
 	s, remembered := autoscaled(t, "512Mi"), &memory.Cluster{}
 	give := func(size string) {
-		s.c.Status.Autoscale = &v1alpha1.AutoscaleStatus{Memory: ptr.To(resource.MustParse(size)), Since: metav1.NewTime(now), Refused: "no room"}
+		s.c.Status.Autoscale = &v1beta1.AutoscaleStatus{Memory: ptr.To(resource.MustParse(size)), Since: metav1.NewTime(now), Refused: "no room"}
 	}
 	pod := s.pod("a-1")
 	pod.Status.ContainerStatuses[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("384Mi")}
@@ -212,7 +212,7 @@ func TestScaledPodsAreResized(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			s := autoscaled(t, "")
 			s.resizes = &test.resizes
-			s.c.Status.Autoscale = &v1alpha1.AutoscaleStatus{Memory: ptr.To(resource.MustParse("384Mi"))}
+			s.c.Status.Autoscale = &v1beta1.AutoscaleStatus{Memory: ptr.To(resource.MustParse("384Mi"))}
 			if test.spoil != nil {
 				test.spoil(s)
 			}

@@ -28,7 +28,7 @@ import (
 	kubernetes "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
@@ -52,7 +52,7 @@ const image = "gcr.io/etcd-development/etcd:v3.6.16"
 // look.
 type scene struct {
 	t        *testing.T
-	c        *v1alpha1.EtcdCluster
+	c        *v1beta1.EtcdCluster
 	etcd     *etcdtest.Cluster
 	objects  []client.Object
 	stale    []string // "Pod a-1": the cache does not show it
@@ -83,26 +83,26 @@ type scene struct {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{t: t, etcd: etcdtest.New("a-0", "a-1", "a-2")}
-	s.c = &v1alpha1.EtcdCluster{
+	s.c = &v1beta1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1"},
-		Spec: v1alpha1.EtcdClusterSpec{
-			Size: ptr.To[int32](3), Version: "3.6.16", DeletionPolicy: v1alpha1.Retain,
-			Storage: v1alpha1.Storage{Size: ptr.To(resource.MustParse("2Gi"))},
+		Spec: v1beta1.EtcdClusterSpec{
+			Size: ptr.To[int32](3), Version: "3.6.16", DeletionPolicy: v1beta1.Retain,
+			Storage: v1beta1.Storage{Size: ptr.To(resource.MustParse("2Gi"))},
 		},
-		Status: v1alpha1.EtcdClusterStatus{
+		Status: v1beta1.EtcdClusterStatus{
 			ClusterID: "c1", NextSerial: 3,
-			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}},
-			LastHashCheck: &v1alpha1.HashCheck{
-				Time: metav1.NewTime(made), Verdict: v1alpha1.HashesEqual, Members: []string{"a-0", "a-1", "a-2"},
+			Bootstrap: &v1beta1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}},
+			LastHashCheck: &v1beta1.HashCheck{
+				Time: metav1.NewTime(made), Verdict: v1beta1.HashesEqual, Members: []string{"a-0", "a-1", "a-2"},
 			},
 		},
 	}
-	for i, role := range []string{v1alpha1.RoleLeader, v1alpha1.RoleVoter, v1alpha1.RoleVoter} {
+	for i, role := range []string{v1beta1.RoleLeader, v1beta1.RoleVoter, v1beta1.RoleVoter} {
 		name := cluster.MemberName("a", i)
-		s.c.Status.Members = append(s.c.Status.Members, v1alpha1.MemberStatus{Name: name, ID: fmt.Sprint(i + 1), Role: role, Version: "3.6.16"})
+		s.c.Status.Members = append(s.c.Status.Members, v1beta1.MemberStatus{Name: name, ID: fmt.Sprint(i + 1), Role: role, Version: "3.6.16"})
 		claim := specs.Volume(s.c, name, s.c.Status.Bootstrap)
-		claim.Annotations[v1alpha1.AnnotationVersion] = "3.6.16"
-		delete(claim.Annotations, v1alpha1.AnnotationUnused)
+		claim.Annotations[v1beta1.AnnotationVersion] = "3.6.16"
+		delete(claim.Annotations, v1beta1.AnnotationUnused)
 		claim.Status.Capacity = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("2Gi")}
 		s.objects = append(s.objects, claim)
 	}
@@ -117,7 +117,7 @@ func newScene(t *testing.T) *scene {
 }
 
 var goodSecrets = sync.OnceValue(func() []*corev1.Secret {
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1"}}
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1"}}
 	held := certs.Read(c, func(string) *corev1.Secret { return nil })
 	var all []*corev1.Secret
 	for _, name := range certs.Names(c) {
@@ -189,7 +189,7 @@ func (s *scene) stop(names ...string) {
 
 func (s *scene) client(without []string) client.WithWatch {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			s.t.Fatal(err)
 		}
@@ -326,7 +326,7 @@ func (s *scene) callsOf(what string) []string {
 }
 
 // Member is the client of a member in memory, as the observer dials it.
-func (s *scene) Member(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
+func (s *scene) Member(_ context.Context, _ *v1beta1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
 	if m.Pod.Address == "10.0.0.99" {
 		return nil, errors.New("no identity")
 	}
@@ -359,7 +359,7 @@ func (s *scene) timingsAt(_ context.Context, address string) (etcd.Timings, erro
 	return timings, nil
 }
 
-func (s *scene) Probe(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe {
+func (s *scene) Probe(_ context.Context, _ *v1beta1.EtcdCluster, m cluster.Member) certs.TLSProbe {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.calls = append(s.calls, "Sight "+m.Name)
@@ -369,7 +369,7 @@ func (s *scene) Probe(_ context.Context, _ *v1alpha1.EtcdCluster, m cluster.Memb
 }
 
 // Keep notes whose connections stay open.
-func (s *scene) Keep(_ context.Context, _ *v1alpha1.EtcdCluster, members []cluster.Member) {
+func (s *scene) Keep(_ context.Context, _ *v1beta1.EtcdCluster, members []cluster.Member) {
 	s.kept = cluster.Names(members)
 }
 
@@ -451,6 +451,6 @@ func shuffle(list client.ObjectList, swap func(n int, swap func(i, j int))) {
 	}
 }
 
-func (s *scene) Source(context.Context, *v1alpha1.EtcdCluster, string) (etcd.Client, error) {
+func (s *scene) Source(context.Context, *v1beta1.EtcdCluster, string) (etcd.Client, error) {
 	return nil, errors.New("no running cluster is adopted here")
 }

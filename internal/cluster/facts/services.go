@@ -1,18 +1,14 @@
 package facts
 
 import (
-	"cmp"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -43,7 +39,7 @@ func isService(wanted, found *corev1.Service) bool {
 
 // isAsked says whether a Service was applied as it is asked for now.
 func isAsked(want, have metav1.Object) bool {
-	return want.GetAnnotations()[v1alpha1.AnnotationSettings] == have.GetAnnotations()[v1alpha1.AnnotationSettings]
+	return want.GetAnnotations()[v1beta1.AnnotationSettings] == have.GetAnnotations()[v1beta1.AnnotationSettings]
 }
 
 // includes says whether all of these are there, with the same values.
@@ -63,69 +59,45 @@ func hasOtherType(want, have metav1.Object) bool {
 	return is && has && found.Spec.Type != wanted.Spec.Type && isAsked(want, have)
 }
 
-// addressWithin is how long a load balancer may take to have an address before that is reported as missing.
-const addressWithin = 2 * time.Minute
-
-// outside records how clients outside of the Kubernetes cluster reach the client Service. While its type is another one than is wanted,
-// what it has is not there to stay, and nothing is known.
-func (j *builder) outside() {
-	have, o := j.Services[j.c.ClientService()], &j.v.Outside
-	wanted := j.c.ClientServiceType()
-	if have == nil || !metav1.IsControlledBy(have, j.c) || string(have.Spec.Type) != string(wanted) {
-		return
+// memberServices names the Services of single members that are missing or not as wanted, and those that nothing asks for any more: because
+// the spec does not, or because their member is gone. While the member list cannot be read, none counts as gone.
+func (j *builder) memberServices() {
+	wanted := map[string]bool{}
+	for _, want := range j.wantedMemberServices() {
+		have := j.Services[want.Name]
+		wanted[want.Name] = true
+		j.compare("Service", want, have, have != nil, func() bool { return isService(want, have) })
 	}
-	o.Read, o.Balanced = true, wanted == v1alpha1.ClientServiceLoadBalancer
-	add := func(host string, number int32, source v1alpha1.EndpointSource) {
-		address := specs.Address(host, number)
-		known := func(e cluster.Endpoint) bool { return e.Address == address }
-		if host != "" && !slices.ContainsFunc(o.Endpoints, known) {
-			o.Endpoints = append(o.Endpoints, cluster.Endpoint{Address: address, Source: string(source)})
+	for _, name := range slices.Sorted(maps.Keys(j.Services)) {
+		have := j.Services[name]
+		if have == nil || wanted[name] || !specs.IsMemberService(have) || !metav1.IsControlledBy(have, j.c) {
+			continue
+		}
+		why := "spec.clientService.perMember does not ask for it"
+		if j.c.MemberServiceType() != "" {
+			why = "its member is gone"
+		}
+		if j.c.MemberServiceType() == "" || j.isGone(have.Labels[v1beta1.LabelMember]) {
+			j.v.Objects = append(j.v.Objects, cluster.Object{Kind: "Service", Name: name, UID: string(have.UID), Why: why, CanWait: true})
 		}
 	}
-	if o.Balanced {
-		for _, ingress := range have.Status.LoadBalancer.Ingress {
-			add(ingress.IP, v1alpha1.ClientPort, v1alpha1.FromLoadBalancer)
-			add(ingress.Hostname, v1alpha1.ClientPort, v1alpha1.FromLoadBalancer)
-		}
-		o.Assigned = len(o.Endpoints) > 0
-		o.Late = !o.Assigned && j.isLate()
-	}
-	for _, address := range have.Spec.ExternalIPs {
-		add(address, v1alpha1.ClientPort, v1alpha1.FromExternalIP)
-	}
-	if wanted == v1alpha1.ClientServiceNodePort {
-		for _, pod := range j.pods {
-			add(cmp.Or(externalIP(j.Nodes[pod.Spec.NodeName]), pod.Status.HostIP), nodePort(have), v1alpha1.FromNode)
-		}
-	}
-	slices.SortFunc(o.Endpoints, func(a, b cluster.Endpoint) int { return strings.Compare(a.Address, b.Address) })
 }
 
-// isLate says whether the load balancer has been reported as without an address for long.
-func (j *builder) isLate() bool {
-	was := meta.FindStatusCondition(j.c.Status.Conditions, v1alpha1.ConditionAddressAssigned)
-	return was != nil && was.Status == metav1.ConditionFalse && j.Now.Sub(was.LastTransitionTime.Time) >= addressWithin
-}
-
-// nodePort is the port of every node that leads to the port of the Service for clients.
-func nodePort(service *corev1.Service) int32 {
-	for _, port := range service.Spec.Ports {
-		if port.Port == v1alpha1.ClientPort {
-			return port.NodePort
+// wantedMemberServices are those of the members that etcd lists, by serial number.
+func (j *builder) wantedMemberServices() (all []*corev1.Service) {
+	if j.c.MemberServiceType() == "" {
+		return nil
+	}
+	for _, m := range j.v.Members {
+		if cluster.IsListed(m) {
+			all = append(all, specs.MemberService(j.c, m.Name, *j.c.Spec.ClientService.PerMember))
 		}
 	}
-	return 0
+	return all
 }
 
-// externalIP is the address by which a node is reached from outside; empty if it has none, or is not known.
-func externalIP(node *corev1.Node) string {
-	if node == nil {
-		return ""
-	}
-	for _, address := range node.Status.Addresses {
-		if address.Type == corev1.NodeExternalIP {
-			return address.Address
-		}
-	}
-	return ""
+// isGone says whether a member is known to be none any more.
+func (j *builder) isGone(name string) bool {
+	m, is := j.v.Member(name)
+	return j.v.Unread == "" && j.v.Formed() && name != j.v.Record.Joining && (!is || !cluster.IsListed(m) && !m.Pod.Exists())
 }

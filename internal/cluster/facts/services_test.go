@@ -9,14 +9,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // offering is a scene whose client Service is as the spec wants it: of this type.
-func offering(t *testing.T, kind v1alpha1.ClientServiceType) (*scene, *corev1.Service) {
+func offering(t *testing.T, kind v1beta1.ClientServiceType) (*scene, *corev1.Service) {
 	s := newScene(t)
-	s.c.Spec.ClientService = &v1alpha1.ClientService{Type: kind, Annotations: map[string]string{"a": "b"}}
+	s.c.Spec.ClientService = &v1beta1.ClientService{Type: kind, Annotations: map[string]string{"a": "b"}}
 	service := s.find("Service a-client").(*corev1.Service)
 	*service = *specs.ClientService(s.c)
 	service.Spec.Ports[0].NodePort = 30001
@@ -37,7 +37,7 @@ func TestOutside(t *testing.T) {
 	without := func(ago time.Duration) func(*scene, *corev1.Service) {
 		return func(s *scene, _ *corev1.Service) {
 			s.c.Status.Conditions = []metav1.Condition{{
-				Type: v1alpha1.ConditionAddressAssigned, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(now.Add(-ago)),
+				Type: v1beta1.ConditionAddressAssigned, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(now.Add(-ago)),
 			}}
 		}
 	}
@@ -47,48 +47,57 @@ func TestOutside(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		kind  v1alpha1.ClientServiceType
+		kind  v1beta1.ClientServiceType
 		spoil func(*scene, *corev1.Service)
 		want  string
 	}{
-		"within": {v1alpha1.ClientServiceClusterIP, nothing, "{true false false false []}"},
-		"external IPs": {v1alpha1.ClientServiceClusterIP, func(_ *scene, service *corev1.Service) {
+		"within": {v1beta1.ClientServiceClusterIP, nothing, "{true false [] false []}"},
+		"external IPs": {v1beta1.ClientServiceClusterIP, func(_ *scene, service *corev1.Service) {
 			service.Spec.ExternalIPs = []string{"198.51.100.7"}
-		}, "{true false false false [{198.51.100.7:2379 ExternalIP}]}"},
-		"a node": {v1alpha1.ClientServiceNodePort, nothing, "{true false false false [{10.1.1.1:30001 Node}]}"},
-		"a node with an address outside": {v1alpha1.ClientServiceNodePort, func(s *scene, _ *corev1.Service) {
+		}, "{true false [] false [{198.51.100.7:2379  ExternalIP}]}"},
+		"a node": {v1beta1.ClientServiceNodePort, nothing, "{true false [] false [{10.1.1.1:30001  Node}]}"},
+		"a node with an address outside": {v1beta1.ClientServiceNodePort, func(s *scene, _ *corev1.Service) {
 			node := s.find("Node n0").(*corev1.Node)
 			node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: "198.51.100.1"})
-		}, "{true false false false [{198.51.100.1:30001 Node}]}"},
-		"nodes of which one has no Pod any more": {v1alpha1.ClientServiceNodePort, func(s *scene, _ *corev1.Service) {
+		}, "{true false [] false [{198.51.100.1:30001  Node}]}"},
+		"nodes of which one has no Pod any more": {v1beta1.ClientServiceNodePort, func(s *scene, _ *corev1.Service) {
 			s.pod("a-0").Status.HostIP, s.pod("a-1").Status.HostIP = "", "10.1.1.0"
-		}, "{true false false false [{10.1.1.0:30001 Node} {10.1.1.1:30001 Node}]}"},
+		}, "{true false [] false [{10.1.1.0:30001  Node} {10.1.1.1:30001  Node}]}"},
 		"a node that is not known": {
-			v1alpha1.ClientServiceNodePort, func(s *scene, _ *corev1.Service) { s.drop("Node n0") },
-			"{true false false false [{10.1.1.1:30001 Node}]}",
+			v1beta1.ClientServiceNodePort, func(s *scene, _ *corev1.Service) { s.drop("Node n0") },
+			"{true false [] false [{10.1.1.1:30001  Node}]}",
 		},
 		"a load balancer": {
-			v1alpha1.ClientServiceLoadBalancer, balanced,
-			"{true true true false [{203.0.113.7:2379 LoadBalancer} {[2001:db8::7]:2379 LoadBalancer} {lb.example.net:2379 LoadBalancer}]}",
+			v1beta1.ClientServiceLoadBalancer, balanced,
+			"{true true [] false [{203.0.113.7:2379  LoadBalancer} {[2001:db8::7]:2379  LoadBalancer} {lb.example.net:2379  LoadBalancer}]}",
 		},
-		"one without an address":              {v1alpha1.ClientServiceLoadBalancer, nothing, "{true true false false []}"},
-		"one without an address for a minute": {v1alpha1.ClientServiceLoadBalancer, without(time.Minute), "{true true false false []}"},
-		"one without an address for two":      {v1alpha1.ClientServiceLoadBalancer, without(2 * time.Minute), "{true true false true []}"},
-		"one that had none, and has one": {v1alpha1.ClientServiceLoadBalancer, func(s *scene, service *corev1.Service) {
+		"one without an address":              {v1beta1.ClientServiceLoadBalancer, nothing, "{true true [a-client] false []}"},
+		"one without an address for a minute": {v1beta1.ClientServiceLoadBalancer, without(time.Minute), "{true true [a-client] false []}"},
+		"one without an address for two":      {v1beta1.ClientServiceLoadBalancer, without(2 * time.Minute), "{true true [a-client] true []}"},
+		"one that had none, and has one": {v1beta1.ClientServiceLoadBalancer, func(s *scene, service *corev1.Service) {
 			without(time.Hour)(s, service)
 			balanced(s, service)
-		}, "{true true true false [{203.0.113.7:2379 LoadBalancer} {[2001:db8::7]:2379 LoadBalancer} {lb.example.net:2379 LoadBalancer}]}"},
-		"one that is not wanted": {v1alpha1.ClientServiceClusterIP, func(s *scene, service *corev1.Service) {
+		}, "{true true [] false [{203.0.113.7:2379  LoadBalancer} {[2001:db8::7]:2379  LoadBalancer} {lb.example.net:2379  LoadBalancer}]}"},
+		"a node of both families": {v1beta1.ClientServiceNodePort, func(s *scene, service *corev1.Service) {
+			service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol}
+			for _, name := range []string{"a-0", "a-1", "a-2"} {
+				s.pod(name).Status.HostIPs = []corev1.HostIP{{IP: "10.1.1.1"}, {IP: "2001:db8::1"}}
+			}
+		}, "{true false [] false [{10.1.1.1:30001  Node} {[2001:db8::1]:30001  Node}]}"},
+		"a node without an address of the family": {v1beta1.ClientServiceNodePort, func(_ *scene, service *corev1.Service) {
+			service.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol}
+		}, "{true false [] false []}"},
+		"one that is not wanted": {v1beta1.ClientServiceClusterIP, func(s *scene, service *corev1.Service) {
 			balanced(s, service)
 			service.Spec.Type = corev1.ServiceTypeLoadBalancer
-		}, "{false false false false []}"},
-		"of another owner": {v1alpha1.ClientServiceLoadBalancer, func(s *scene, service *corev1.Service) {
+		}, "{false false [] false []}"},
+		"of another owner": {v1beta1.ClientServiceLoadBalancer, func(s *scene, service *corev1.Service) {
 			balanced(s, service)
 			service.SetOwnerReferences(owner("EtcdCluster", "b", "u9"))
-		}, "{false false false false []}"},
-		"missing": {v1alpha1.ClientServiceLoadBalancer, func(s *scene, _ *corev1.Service) {
+		}, "{false false [] false []}"},
+		"missing": {v1beta1.ClientServiceLoadBalancer, func(s *scene, _ *corev1.Service) {
 			s.drop("Service a-client")
-		}, "{false false false false []}"},
+		}, "{false false [] false []}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, service := offering(t, test.kind)
@@ -120,7 +129,7 @@ func TestClientServiceIsMadeRight(t *testing.T) {
 			s.c.Spec.ClientService, service.Spec.Type = nil, corev1.ServiceTypeClusterIP
 		}, wrong},
 		"another type in the spec": {
-			func(s *scene, _ *corev1.Service) { s.c.Spec.ClientService.Type = v1alpha1.ClientServiceNodePort }, wrong,
+			func(s *scene, _ *corev1.Service) { s.c.Spec.ClientService.Type = v1beta1.ClientServiceNodePort }, wrong,
 		},
 		"another type on the Service": {
 			func(_ *scene, service *corev1.Service) { service.Spec.Type = corev1.ServiceTypeNodePort }, "its type was changed, and is set back",
@@ -130,13 +139,13 @@ func TestClientServiceIsMadeRight(t *testing.T) {
 			service.Annotations = specs.ClientService(s.c).Annotations
 		}, wrong},
 		"blocks that others have added to ours": {func(s *scene, service *corev1.Service) {
-			s.c.Spec.ClientService.LoadBalancerSourceRanges = []v1alpha1.CIDR{"10.0.0.0/8"}
+			s.c.Spec.ClientService.LoadBalancerSourceRanges = []v1beta1.CIDR{"10.0.0.0/8"}
 			service.Annotations = specs.ClientService(s.c).Annotations
 			service.Spec.LoadBalancerSourceRanges = []string{"10.0.0.0/8", "0.0.0.0/0"}
 		}, wrong},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, service := offering(t, v1alpha1.ClientServiceLoadBalancer)
+			s, service := offering(t, v1beta1.ClientServiceLoadBalancer)
 			test.spoil(s, service)
 			got := ""
 			for _, object := range s.look().Objects {
@@ -152,17 +161,17 @@ func TestClientServiceIsMadeRight(t *testing.T) {
 // TestCertificateIsAskedForAgain: of cert-manager, if the certificate is to have a name more, or one less.
 func TestCertificateIsAskedForAgain(t *testing.T) {
 	s := newScene(t)
-	s.c.Spec.TLS.IssuerRef = &v1alpha1.IssuerRef{Name: "corp"}
-	s.c.Spec.TLS.ExtraSANs = []v1alpha1.SAN{"etcd.example.com"}
+	s.c.Spec.TLS.IssuerRef = &v1beta1.IssuerRef{Name: "corp"}
+	s.c.Spec.TLS.ExtraSANs = []v1beta1.SAN{"etcd.example.com"}
 	for _, certificate := range specs.Certificates(s.c, "") {
 		s.objects = append(s.objects, certificate)
 	}
 	for _, test := range []struct {
-		names []v1alpha1.SAN
+		names []v1beta1.SAN
 		want  string
 	}{
-		{[]v1alpha1.SAN{"etcd.example.com"}, ""},
-		{[]v1alpha1.SAN{"etcd.example.com", "192.0.2.7"}, "Certificate a-server"},
+		{[]v1beta1.SAN{"etcd.example.com"}, ""},
+		{[]v1beta1.SAN{"etcd.example.com", "192.0.2.7"}, "Certificate a-server"},
 		{nil, "Certificate a-server"},
 	} {
 		s.c.Spec.TLS.ExtraSANs = test.names

@@ -14,7 +14,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
@@ -25,7 +25,7 @@ import (
 // Snapshot is what Kubernetes and etcd said of one cluster at one moment, as they said it. What was
 // not asked for is nil. Objects are read only: some are the cache's own.
 type Snapshot struct {
-	Cluster *v1alpha1.EtcdCluster
+	Cluster *v1beta1.EtcdCluster
 	Now     time.Time
 	Ahead   time.Duration // by which the clock of this machine is ahead of the API server's
 	Behind  time.Duration // by which it is behind
@@ -39,11 +39,11 @@ type Snapshot struct {
 	Volumes []corev1.PersistentVolumeClaim // as Pods; before the first members are decided on, all of the namespace
 	Named   map[string]Named               // what the API server itself says of members that are in doubt, by name
 
-	Awaited *v1alpha1.EtcdBackup // that the status says something waits for; nil: there is none
+	Awaited *v1beta1.EtcdBackup // that the status says something waits for; nil: there is none
 
-	Backups   []v1alpha1.EtcdBackup // of the namespace, while quorum may be lost for good
-	BackingUp string                // EtcdBackup of the cluster that is being written, if a member may be defragmented
-	Accepted  *v1alpha1.EtcdRestore // that is made if the loss was accepted by the name of a backup; nil: there is none
+	Backups   []v1beta1.EtcdBackup // of the namespace, while quorum may be lost for good
+	BackingUp string               // EtcdBackup of the cluster that is being written, if a member may be defragmented
+	Accepted  *v1beta1.EtcdRestore // that is made if the loss was accepted by the name of a backup; nil: there is none
 
 	AskedAt   time.Time     // when members were asked, by this machine's clock
 	Answers   []*Answer     // of the members that were asked
@@ -54,6 +54,10 @@ type Snapshot struct {
 	SourceURLs     []string                   // at which members of a cluster that is adopted were asked
 	SourceServices map[string]*corev1.Service // that an adoption names, by name
 	Workload       *appsv1.StatefulSet        // the StatefulSet that an adoption names; nil: none
+
+	// Of an adoption that keeps volumes: the Pods of that StatefulSet, and the claims with the names that members of ours have, by name.
+	SourcePods   map[string]*corev1.Pod
+	SourceClaims map[string]*corev1.PersistentVolumeClaim
 
 	Nodes map[string]*corev1.Node             // of the Pods that have one, by name
 	Disks map[string]*corev1.PersistentVolume // of members whose Pods have waited too long for a node, by member
@@ -73,6 +77,9 @@ type Snapshot struct {
 
 	Monitors   map[string]*unstructured.Unstructured // of the Prometheus Operator, if the cluster may have some, by kind
 	NoMonitors string                                // why they cannot be read; empty if they can
+
+	Route   *unstructured.Unstructured // the TLSRoute, if the cluster may have one; nil: there is none
+	NoRoute string                     // why it cannot be read; empty if it can
 }
 
 // Prefixes are what one member said of its keys.

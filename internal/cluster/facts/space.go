@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -56,13 +56,13 @@ func (j *builder) space() {
 
 // growth is what volumes are to grow to, if the user allows it and what was asked for before is done. A quota that the user has set does
 // not follow the size of volumes, nor does one that has reached etcd's largest: then they grow only for what lies beside the database.
-func growth(c *v1alpha1.EtcdCluster, v cluster.View) cluster.Growth {
+func growth(c *v1beta1.EtcdCluster, v cluster.View) cluster.Growth {
 	allowed := c.Spec.Storage.AutoGrow
 	size, given := c.VolumeSize(), c.Status.VolumeSize
 	if allowed == nil || size.Cmp(allowed.MaxSize) >= 0 || given == nil || given.Cmp(size) < 0 || len(v.Refused) > 0 {
 		return cluster.Growth{}
 	}
-	quotaGrows := c.Spec.Etcd.Quota == nil && c.QuotaBytes() < v1alpha1.MaxQuota.Value()
+	quotaGrows := c.Spec.Etcd.Quota == nil && c.QuotaBytes() < v1beta1.MaxQuota.Value()
 	for _, m := range v.Select(cluster.IsVoter) {
 		if why := cmp.Or(outgrows(m, quotaGrows), crowded(m, given.Value())); why != "" {
 			next := size.Value() + max(size.Value()/growBy, leastGrowth)
@@ -131,13 +131,13 @@ func (j *builder) capacity(member string) int64 {
 func (j *builder) fragmented(m cluster.Member) string {
 	d, free := j.c.Spec.Maintenance.Defragmentation, m.DBSize-m.InUse
 	last := lastDefragmentation(j.c, m.Name)
-	asked := j.c.Annotations[v1alpha1.AnnotationDefragment]
+	asked := j.c.Annotations[v1beta1.AnnotationDefragment]
 	switch {
 	case !m.Answers || m.InUse == 0 || j.v.Want.Ephemeral || j.BackingUp != "":
 		return ""
 	case asked != "" && asked != last.Request:
-		return fmt.Sprintf("the annotation %s asks for it", v1alpha1.AnnotationDefragment)
-	case d.Mode == v1alpha1.DefragmentOff, j.isRecent(last.Time.Time, betweenDefragmentations), !isOpen(d.Window, j.Now):
+		return fmt.Sprintf("the annotation %s asks for it", v1beta1.AnnotationDefragment)
+	case d.Mode == v1beta1.DefragmentOff, j.isRecent(last.Time.Time, betweenDefragmentations), !isOpen(d.Window, j.Now):
 		return ""
 	}
 	return worthwhile(j.c, m, free)
@@ -145,7 +145,7 @@ func (j *builder) fragmented(m cluster.Member) string {
 
 // worthwhile says what a defragmentation gives back, if that is enough by the spec. A cluster of one is away meanwhile, so that it has
 // to be near its quota for it.
-func worthwhile(c *v1alpha1.EtcdCluster, m cluster.Member, free int64) string {
+func worthwhile(c *v1beta1.EtcdCluster, m cluster.Member, free int64) string {
 	d, share := c.Spec.Maintenance.Defragmentation, free*100/m.DBSize
 	switch {
 	case free < d.LeastFree():
@@ -163,7 +163,7 @@ func worthwhile(c *v1alpha1.EtcdCluster, m cluster.Member, free int64) string {
 func mayDefragment(s Snapshot) bool {
 	for _, a := range s.Answers {
 		free := a.Status.DBSize - a.Status.DBSizeInUse
-		asked := s.Cluster.Annotations[v1alpha1.AnnotationDefragment]
+		asked := s.Cluster.Annotations[v1beta1.AnnotationDefragment]
 		if a.Err == nil && (free >= s.Cluster.Spec.Maintenance.Defragmentation.LeastFree() ||
 			asked != "" && asked != lastDefragmentation(s.Cluster, a.Member).Request) {
 			return true
@@ -174,22 +174,22 @@ func mayDefragment(s Snapshot) bool {
 
 // BackingUp is the backup of the cluster that goes on, of those of its namespace; empty if none does. Before etcd 3.5.23 and 3.6.5 a
 // snapshot beside a defragmentation could be torn (https://github.com/etcd-io/etcd/blob/main/CHANGELOG/CHANGELOG-3.6.md#v365-2025-09-19).
-func BackingUp(c *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup) string {
+func BackingUp(c *v1beta1.EtcdCluster, backups []v1beta1.EtcdBackup) string {
 	for i := range backups {
-		if b := &backups[i]; b.Spec.Cluster == c.Name && b.Status.Phase == v1alpha1.BackupRunning {
+		if b := &backups[i]; b.Spec.Cluster == c.Name && b.Status.Phase == v1beta1.BackupRunning {
 			return b.Name
 		}
 	}
 	return ""
 }
 
-func lastDefragmentation(c *v1alpha1.EtcdCluster, member string) v1alpha1.MemberDefragmentation {
+func lastDefragmentation(c *v1beta1.EtcdCluster, member string) v1beta1.MemberDefragmentation {
 	for _, m := range c.Status.Members {
 		if m.Name == member && m.LastDefragmentation != nil {
 			return *m.LastDefragmentation
 		}
 	}
-	return v1alpha1.MemberDefragmentation{}
+	return v1beta1.MemberDefragmentation{}
 }
 
 // largest are the prefixes that were measured now, or else the last ones, unless all members have half of their quota free.

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
@@ -32,7 +32,7 @@ func TestFragmented(t *testing.T) {
 		"a third is free": {size: 800, inUse: 540},
 		"small":           {size: 150, inUse: 60},
 		"a third is enough": {
-			size: 800, inUse: 540, set: rules(v1alpha1.Defragmentation{FreePercent: 30, QuotaPercent: 75}), want: "260 MiB",
+			size: 800, inUse: 540, set: rules(v1beta1.Defragmentation{FreePercent: 30, QuotaPercent: 75}), want: "260 MiB",
 		},
 		"small, and that is enough":    {size: 20, inUse: 5, set: rules(leastFree("10Mi")), want: "15 MiB of its database of 20 MiB"},
 		"near the quota":               {size: 1200, inUse: 1000, want: "its database takes 78 % of its quota, and 200 MiB of it are free"},
@@ -41,14 +41,14 @@ func TestFragmented(t *testing.T) {
 		"the only one near the quota": {
 			size: 1200, inUse: 600, set: func(s *scene) { s.c.Spec.Size = ptr.To[int32](1) }, want: "its database takes 78 % of its quota",
 		},
-		"off": {size: 800, inUse: 400, set: rules(v1alpha1.Defragmentation{Mode: v1alpha1.DefragmentOff, FreePercent: 45})},
+		"off": {size: 800, inUse: 400, set: rules(v1beta1.Defragmentation{Mode: v1beta1.DefragmentOff, FreePercent: 45})},
 		"off, and asked for": {size: 800, inUse: 700, set: func(s *scene) {
-			rules(v1alpha1.Defragmentation{Mode: v1alpha1.DefragmentOff, FreePercent: 45})(s)
-			s.c.Annotations = map[string]string{v1alpha1.AnnotationDefragment: "now"}
+			rules(v1beta1.Defragmentation{Mode: v1beta1.DefragmentOff, FreePercent: 45})(s)
+			s.c.Annotations = map[string]string{v1beta1.AnnotationDefragment: "now"}
 		}, want: "the annotation etcd-operator.dev/defragment asks for it"},
 		"asked for, and done": {size: 800, inUse: 700, set: func(s *scene) {
-			s.c.Annotations = map[string]string{v1alpha1.AnnotationDefragment: "now"}
-			s.c.Status.Members[1].LastDefragmentation = &v1alpha1.MemberDefragmentation{Request: "now"}
+			s.c.Annotations = map[string]string{v1beta1.AnnotationDefragment: "now"}
+			s.c.Status.Members[1].LastDefragmentation = &v1beta1.MemberDefragmentation{Request: "now"}
 		}},
 		"an hour ago":        {size: 800, inUse: 400, set: last(time.Hour)},
 		"a day ago":          {size: 800, inUse: 400, set: last(24 * time.Hour), want: "400 MiB"},
@@ -56,21 +56,21 @@ func TestFragmented(t *testing.T) {
 		"it was open":        {size: 800, inUse: 400, set: window(now.Add(-3*time.Hour), 2*time.Hour)},
 		"it will be":         {size: 800, inUse: 400, set: window(now.Add(time.Hour), 2*time.Hour)},
 		"a backup is being written": {size: 800, inUse: 400, set: func(s *scene) {
-			s.objects = append(s.objects, &v1alpha1.EtcdBackup{
+			s.objects = append(s.objects, &v1beta1.EtcdBackup{
 				ObjectMeta: metav1.ObjectMeta{Name: "nightly", Namespace: "default"},
-				Spec:       v1alpha1.EtcdBackupSpec{Cluster: "a"}, Status: v1alpha1.EtcdBackupStatus{Phase: v1alpha1.BackupRunning},
+				Spec:       v1beta1.EtcdBackupSpec{Cluster: "a"}, Status: v1beta1.EtcdBackupStatus{Phase: v1beta1.BackupRunning},
 			})
 		}},
 		"a backup of another cluster": {size: 800, inUse: 400, want: "400 MiB", set: func(s *scene) {
-			s.objects = append(s.objects, &v1alpha1.EtcdBackup{
+			s.objects = append(s.objects, &v1beta1.EtcdBackup{
 				ObjectMeta: metav1.ObjectMeta{Name: "nightly", Namespace: "default"},
-				Spec:       v1alpha1.EtcdBackupSpec{Cluster: "b"}, Status: v1alpha1.EtcdBackupStatus{Phase: v1alpha1.BackupRunning},
+				Spec:       v1beta1.EtcdBackupSpec{Cluster: "b"}, Status: v1beta1.EtcdBackupStatus{Phase: v1beta1.BackupRunning},
 			})
 		}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := newScene(t)
-			rules(v1alpha1.Defragmentation{FreePercent: 45, QuotaPercent: 75})(s)
+			rules(v1beta1.Defragmentation{FreePercent: 45, QuotaPercent: 75})(s)
 			s.twist = func(name string, status *etcd.Status) {
 				if name == "a-1" {
 					status.DBSize, status.DBSizeInUse = test.size*mib, test.inUse*mib
@@ -90,25 +90,25 @@ func TestFragmented(t *testing.T) {
 	}
 }
 
-func rules(d v1alpha1.Defragmentation) func(*scene) {
+func rules(d v1beta1.Defragmentation) func(*scene) {
 	return func(s *scene) { s.c.Spec.Maintenance.Defragmentation = d }
 }
 
-func leastFree(size string) v1alpha1.Defragmentation {
+func leastFree(size string) v1beta1.Defragmentation {
 	least := resource.MustParse(size)
-	return v1alpha1.Defragmentation{MinFree: &least, FreePercent: 45, QuotaPercent: 75}
+	return v1beta1.Defragmentation{MinFree: &least, FreePercent: 45, QuotaPercent: 75}
 }
 
 // last has the member been defragmented that long ago.
 func last(ago time.Duration) func(*scene) {
 	return func(s *scene) {
-		s.c.Status.Members[1].LastDefragmentation = &v1alpha1.MemberDefragmentation{Time: metav1.NewTime(now.Add(-ago))}
+		s.c.Status.Members[1].LastDefragmentation = &v1beta1.MemberDefragmentation{Time: metav1.NewTime(now.Add(-ago))}
 	}
 }
 
 func window(opens time.Time, lasts time.Duration) func(*scene) {
 	return func(s *scene) {
-		s.c.Spec.Maintenance.Defragmentation.Window = &v1alpha1.MaintenanceWindow{
+		s.c.Spec.Maintenance.Defragmentation.Window = &v1beta1.MaintenanceWindow{
 			Opens: opens.UTC().Format("4 15 * * *"), Duration: metav1.Duration{Duration: lasts},
 		}
 	}
@@ -131,7 +131,7 @@ func TestWindowsThatNeverOpen(t *testing.T) {
 		"0 2 * * 6": "", "0 2 31 2 *": "is no day of any year", "0 2 * *": "cannot be read", "61 2 * * *": "cannot be read",
 	} {
 		s := newScene(t)
-		s.c.Spec.Maintenance.Defragmentation.Window = &v1alpha1.MaintenanceWindow{Opens: opens, Duration: metav1.Duration{Duration: time.Hour}}
+		s.c.Spec.Maintenance.Defragmentation.Window = &v1beta1.MaintenanceWindow{Opens: opens, Duration: metav1.Duration{Duration: time.Hour}}
 		if got := s.look().Want.NoWindow; !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("%s: %q", opens, got)
 		}
@@ -156,7 +156,7 @@ func TestPodsThatDefragment(t *testing.T) {
 		s := newScene(t)
 		pod := s.pod("a-1")
 		if test.chosen {
-			s.c.Status.Defragmenting = &v1alpha1.DefragmentingStatus{Member: "a-1", Size: *resource.NewQuantity(800*mib, resource.BinarySI)}
+			s.c.Status.Defragmenting = &v1beta1.DefragmentingStatus{Member: "a-1", Size: *resource.NewQuantity(800*mib, resource.BinarySI)}
 		}
 		if test.before {
 			s.c.Status.Defragmenting.PodUID = string(pod.UID)
@@ -177,13 +177,13 @@ func TestPodsThatDefragment(t *testing.T) {
 
 // TestBackingUp: only a backup that is being written counts, not one that waits or is verified.
 func TestBackingUp(t *testing.T) {
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
-	for phase, want := range map[v1alpha1.BackupPhase]string{
-		v1alpha1.BackupPending: "", v1alpha1.BackupRunning: "b", v1alpha1.BackupVerifying: "", v1alpha1.BackupComplete: "",
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a"}}
+	for phase, want := range map[v1beta1.BackupPhase]string{
+		v1beta1.BackupPending: "", v1beta1.BackupRunning: "b", v1beta1.BackupVerifying: "", v1beta1.BackupComplete: "",
 	} {
-		b := v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: v1alpha1.EtcdBackupSpec{Cluster: "a"}}
+		b := v1beta1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "b"}, Spec: v1beta1.EtcdBackupSpec{Cluster: "a"}}
 		b.Status.Phase = phase
-		if got := facts.BackingUp(c, []v1alpha1.EtcdBackup{b}); got != want {
+		if got := facts.BackingUp(c, []v1beta1.EtcdBackup{b}); got != want {
 			t.Errorf("%s: %q", phase, got)
 		}
 	}
@@ -212,7 +212,7 @@ func TestGrowth(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := newScene(t)
-			s.c.Spec.Storage.AutoGrow, s.c.Status.VolumeSize = &v1alpha1.AutoGrow{MaxSize: *gib("4Gi")}, gib("2Gi")
+			s.c.Spec.Storage.AutoGrow, s.c.Status.VolumeSize = &v1beta1.AutoGrow{MaxSize: *gib("4Gi")}, gib("2Gi")
 			s.twist = func(_ string, status *etcd.Status) {
 				status.DBSize, status.DBSizeInUse = max(test.size, test.inUse)*mib, test.inUse*mib
 			}
@@ -240,7 +240,7 @@ func TestGrowthByRate(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			s, remembered := newScene(t), &memory.Cluster{}
 			size := resource.MustParse("2Gi")
-			s.c.Spec.Storage.AutoGrow, s.c.Status.VolumeSize = &v1alpha1.AutoGrow{MaxSize: resource.MustParse("4Gi")}, &size
+			s.c.Spec.Storage.AutoGrow, s.c.Status.VolumeSize = &v1beta1.AutoGrow{MaxSize: resource.MustParse("4Gi")}, &size
 			var v cluster.View
 			for _, ago := range []time.Duration{time.Hour, 0} {
 				s.twist = func(_ string, status *etcd.Status) {
@@ -258,14 +258,14 @@ func TestGrowthByRate(t *testing.T) {
 
 // TestLargestPrefixes: what fills a database is measured while one is nearly full, once an hour, and forgotten when all have room.
 func TestLargestPrefixes(t *testing.T) {
-	measured := func(ago time.Duration) *v1alpha1.LargestPrefixes {
-		return &v1alpha1.LargestPrefixes{
-			Time: metav1.NewTime(now.Add(-ago)), Prefixes: []v1alpha1.KeyPrefix{{Prefix: "old/", Keys: 1, Size: resource.MustParse("1Mi")}},
+	measured := func(ago time.Duration) *v1beta1.LargestPrefixes {
+		return &v1beta1.LargestPrefixes{
+			Time: metav1.NewTime(now.Add(-ago)), Prefixes: []v1beta1.KeyPrefix{{Prefix: "old/", Keys: 1, Size: resource.MustParse("1Mi")}},
 		}
 	}
 	for what, test := range map[string]struct {
 		inUse int64 // MiB of a quota of 1536
-		last  *v1alpha1.LargestPrefixes
+		last  *v1beta1.LargestPrefixes
 		want  string
 	}{
 		"room":                                {inUse: 1100},

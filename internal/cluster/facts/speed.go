@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -22,7 +22,7 @@ const leastCompared = 3
 // answer clients.
 func Timed(s Snapshot) []cluster.Member {
 	asked := ByKubernetes(s).Asked
-	if spec := s.Cluster.Spec; len(asked) < leastCompared && spec.Autoscale == nil && spec.Tuning == v1alpha1.TuningOff {
+	if spec := s.Cluster.Spec; len(asked) < leastCompared && spec.Autoscale == nil && spec.Tuning == v1beta1.TuningOff {
 		return nil
 	}
 	return asked

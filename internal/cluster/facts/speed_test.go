@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
@@ -27,10 +27,10 @@ func TestSpeeds(t *testing.T) {
 		"two are left": {func(s *scene) { s.drop("Pod a-2") }, 2, false},
 		"two are left, and nothing is advised": {func(s *scene) {
 			s.drop("Pod a-2")
-			s.c.Spec.Tuning = v1alpha1.TuningOff
+			s.c.Spec.Tuning = v1beta1.TuningOff
 		}, 0, false},
 		"a defragmentation": {func(s *scene) {
-			s.c.Status.Defragmenting = &v1alpha1.DefragmentingStatus{Member: "a-1"}
+			s.c.Status.Defragmenting = &v1beta1.DefragmentingStatus{Member: "a-1"}
 		}, 3, true},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
@@ -23,6 +23,9 @@ func (j *builder) target() {
 	}
 	v.Target = j.transition().Target()
 	trusted, known := j.held().Trust()
+	if !c.MountsCertificates() {
+		trusted, known = "", false
+	}
 	v.Target.Trust = trusted
 	v.Revocation = j.revocation()
 	v.Target.RevokedAt = v.Revocation.At
@@ -31,9 +34,9 @@ func (j *builder) target() {
 	peers := slices.Concat(j.listed(), j.sources())
 	for name, pod := range j.pods {
 		m := j.member(name)
-		m.Pod.OldCABundle = known && pod.Annotations[v1alpha1.AnnotationTrust] != trusted
+		m.Pod.OldCABundle = known && pod.Annotations[v1beta1.AnnotationTrust] != trusted
 		m.Pod.Change = j.change(specs.Targeted(c, v.Target.For(*m)), pod)
-		m.Pod.PredatesRevocation = known && isRevoking && pod.Annotations[v1alpha1.AnnotationRevokedAt] != v.Revocation.At
+		m.Pod.PredatesRevocation = known && isRevoking && pod.Annotations[v1beta1.AnnotationRevokedAt] != v.Revocation.At
 		if m.Pod.OldCABundle || m.Pod.PredatesRevocation && v.Revocation.Await == "" {
 			m.Pod.Change = cluster.Rebuild // etcd reads the CA bundle only when it starts, and open connections stay
 		}
@@ -43,6 +46,12 @@ func (j *builder) target() {
 		}
 	}
 	v.Target.Current = v.Target.CurrentOf(j.sorted())
+	j.refuseEphemeralDowngrade()
+}
+
+// refuseEphemeralDowngrade refuses a downgrade that needs new Pods if the data of a member goes with its Pod.
+func (j *builder) refuseEphemeralDowngrade() {
+	v := &j.v
 	if v.Target.Downgrade != "" && v.Want.Ephemeral && j.takesNewPods() {
 		v.Target.NoUpgradePath = fmt.Sprintf("members of etcd %s need new pods, because flags differ, "+
 			"and with its pod the data of a member goes; "+
@@ -95,7 +104,7 @@ func (j *builder) takesNewPods() bool {
 
 // change is what it takes to bring a Pod to the spec. Resources that Kubernetes does
 // not change in a running Pod take a new one, and so do those that the kubelet fails to change.
-func (j *builder) change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
+func (j *builder) change(c *v1beta1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	change := specs.Change(c, pod)
 	if change == cluster.Resize && !specs.IsResizable(pod, c, j.Resizes) {
 		if c.IsScaled() && specs.IsResizable(pod, c, specs.ResizesAll) {
@@ -142,7 +151,7 @@ func (j *builder) areCleansed() bool {
 
 // wantedVersion is what the spec wants, or what was put in its place after it
 // failed.
-func wantedVersion(c *v1alpha1.EtcdCluster) (wanted, image string) {
+func wantedVersion(c *v1beta1.EtcdCluster) (wanted, image string) {
 	if isRolledBack(c) {
 		return c.Status.Rollback.Version, c.Status.Rollback.Image
 	}
@@ -151,7 +160,7 @@ func wantedVersion(c *v1alpha1.EtcdCluster) (wanted, image string) {
 
 // isRolledBack says whether the spec still wants what has failed, even if it is written differently:
 // 3.7 is the newest patch of it.
-func isRolledBack(c *v1alpha1.EtcdCluster) bool {
+func isRolledBack(c *v1beta1.EtcdCluster) bool {
 	r := c.Status.Rollback
 	return r != nil && version.Full(r.Refused) == version.Full(c.Spec.Version) && r.RefusedImage == c.Spec.Image
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -141,7 +141,7 @@ func (s *scene) rebuild(name string, target cluster.Target) {
 func TestRolledBack(t *testing.T) {
 	s := newScene(t)
 	s.c.Spec.Version = "3.7.3"
-	s.c.Status.Rollback = &v1alpha1.Rollback{Refused: "3.7.3", Version: "3.6.16", Image: image, Because: "a-1 does not run"}
+	s.c.Status.Rollback = &v1beta1.Rollback{Refused: "3.7.3", Version: "3.6.16", Image: image, Because: "a-1 does not run"}
 	v := s.look()
 	if v.Target != (cluster.Target{Version: "3.6.16", Image: image}) || !strings.Contains(v.Record.RolledBack.String(), "a-1 does not run") {
 		t.Errorf("target %+v, rolled back %q", v.Target, v.Record.RolledBack)
@@ -173,7 +173,7 @@ func TestRolledBackInOtherWords(t *testing.T) {
 	} {
 		s := newScene(t)
 		s.c.Spec.Version = test.wanted
-		s.c.Status.Rollback = &v1alpha1.Rollback{Refused: test.refused, Version: "3.6.16", Image: image, Because: "a-1 does not run"}
+		s.c.Status.Rollback = &v1beta1.Rollback{Refused: test.refused, Version: "3.6.16", Image: image, Because: "a-1 does not run"}
 		if v := s.look(); (v.Record.RolledBack != (cluster.Rollback{})) != test.back || test.back != (v.Target.Image == image) {
 			t.Errorf("%s was refused, %s is wanted: target %+v, rolled back %q", test.refused, test.wanted, v.Target, v.Record.RolledBack)
 		}
@@ -183,7 +183,7 @@ func TestRolledBackInOtherWords(t *testing.T) {
 // TestFault13NewerStatus: what a newer operator has written is left alone.
 func TestFault13NewerStatus(t *testing.T) {
 	s := newScene(t)
-	s.c.Status.Format = v1alpha1.StatusFormat + 1
+	s.c.Status.Format = v1beta1.StatusFormat + 1
 	if v := s.look(); v.Newer == "" || len(v.Members) > 0 || len(s.calls) > 0 {
 		t.Errorf("newer %q, members %v, calls %v", v.Newer, cluster.Names(v.Members), s.calls)
 	}
@@ -192,7 +192,7 @@ func TestFault13NewerStatus(t *testing.T) {
 // TestSettling: a container that is about to be exchanged is known by its ID.
 func TestSettling(t *testing.T) {
 	s := newScene(t)
-	s.pod("a-1").Annotations[v1alpha1.AnnotationReplaced] = "containerd://old"
+	s.pod("a-1").Annotations[v1beta1.AnnotationReplaced] = "containerd://old"
 	s.pod("a-1").Status.ContainerStatuses[0].ContainerID = "containerd://old"
 	if !s.member("a-1").Pod.Settling {
 		t.Error("the old container still runs, and is not seen to")

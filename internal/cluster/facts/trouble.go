@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -10,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/crash"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -30,7 +31,37 @@ func trouble(pod *corev1.Pod) string {
 	if pod.Status.Phase == corev1.PodFailed {
 		return fmt.Sprintf("it failed: %s %s", pod.Status.Reason, pod.Status.Message)
 	}
-	return containerTrouble(pod, specs.EtcdStatus(pod))
+	return cmp.Or(containerTrouble(pod, specs.EtcdStatus(pod)), besideTrouble(pod))
+}
+
+// besideTrouble is why a Pod is not ready although nothing is wrong with etcd: another container does not run, such as one of
+// spec.podTemplate, in words that stay the same.
+func besideTrouble(pod *corev1.Pod) string {
+	if hasCondition(pod, corev1.PodReady, corev1.ConditionTrue) != nil {
+		return ""
+	}
+	images := map[string]string{}
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		images[c.Name] = c.Image
+	}
+	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		waiting := status.State.Waiting
+		if waiting == nil || !failures[waiting.Reason] || status.Name == specs.Etcd(pod).Name {
+			continue
+		}
+		beside, ended := "its container "+status.Name+" beside etcd", status.LastTerminationState.Terminated
+		switch {
+		case pullTrouble[waiting.Reason]:
+			return fmt.Sprintf("%s: image %s cannot be pulled%s", beside, images[status.Name], pullCause(waiting.Message))
+		case ended != nil:
+			return fmt.Sprintf("%s keeps ending: %s, exit code %d", beside, ended.Reason, ended.ExitCode)
+		case waiting.Reason == "CrashLoopBackOff":
+			return beside + " keeps ending"
+		default:
+			return fmt.Sprintf("%s does not start: %s: %s", beside, waiting.Reason, waiting.Message)
+		}
+	}
+	return ""
 }
 
 // resizing says why a Pod does not have the compute resources yet that its spec asks
@@ -89,7 +120,7 @@ func containerTrouble(pod *corev1.Pod, status corev1.ContainerStatus) string {
 
 // isExchanged says whether a container ended because its Pod was given another image.
 func isExchanged(pod *corev1.Pod, ended *corev1.ContainerStateTerminated) bool {
-	return ended.ContainerID != "" && ended.ContainerID == pod.Annotations[v1alpha1.AnnotationReplaced]
+	return ended.ContainerID != "" && ended.ContainerID == pod.Annotations[v1beta1.AnnotationReplaced]
 }
 
 // pullTrouble are the kubelet's reasons for an image that it cannot pull; it alternates

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -16,8 +16,8 @@ const ripe = 10 * time.Minute
 
 // advice is which settings of etcd would be better otherwise. What was measured is not the same for ever: advice that has changed by less
 // than a quarter stays as it is.
-func advice(c *v1alpha1.EtcdCluster, roundTrip time.Duration, entry int64, now time.Time) []cluster.Advice {
-	if c.Spec.Tuning == v1alpha1.TuningOff {
+func advice(c *v1beta1.EtcdCluster, roundTrip time.Duration, entry int64, now time.Time) []cluster.Advice {
+	if c.Spec.Tuning == v1beta1.TuningOff {
 		return nil
 	}
 	all := kept(c, roundTrip == 0, entry == 0)
@@ -41,7 +41,7 @@ func advice(c *v1alpha1.EtcdCluster, roundTrip time.Duration, entry int64, now t
 	return all
 }
 
-func adviceOf(r v1alpha1.Recommendation) cluster.Advice {
+func adviceOf(r v1beta1.Recommendation) cluster.Advice {
 	return cluster.Advice{Setting: r.Setting, Now: r.Now, Wanted: r.Wanted, Why: r.Why, Since: r.Since.Unix()}
 }
 
@@ -55,11 +55,11 @@ func isNearly(was string, size float64) bool {
 }
 
 // kept is the advice that rests on what another process has measured, and this one has not yet, for settings that have not changed since.
-func kept(c *v1alpha1.EtcdCluster, trips, entries bool) []cluster.Advice {
+func kept(c *v1beta1.EtcdCluster, trips, entries bool) []cluster.Advice {
 	var all []cluster.Advice
 	for _, was := range c.Status.Recommendations {
 		unmeasured := trips
-		if was.Setting == v1alpha1.SettingSnapshotCount {
+		if was.Setting == v1beta1.SettingSnapshotCount {
 			unmeasured = entries && was.Wanted != strconv.Itoa(cluster.UsualSnapshots) // which follows from the version
 		}
 		if unmeasured && c.EtcdSettings().Text(was.Setting) == was.Now {
@@ -70,16 +70,16 @@ func kept(c *v1alpha1.EtcdCluster, trips, entries bool) []cluster.Advice {
 }
 
 // tuning is the advice that is to be put into effect now, all of it at once: each change restarts all members.
-func tuning(c *v1alpha1.EtcdCluster, all []cluster.Advice, now time.Time) []cluster.Advice {
+func tuning(c *v1beta1.EtcdCluster, all []cluster.Advice, now time.Time) []cluster.Advice {
 	isRipe := func(a cluster.Advice) bool { return now.Sub(time.Unix(a.Since, 0)) >= ripe }
-	if c.Spec.Tuning != v1alpha1.TuningApply || !slices.ContainsFunc(all, isRipe) {
+	if c.Spec.Tuning != v1beta1.TuningApply || !slices.ContainsFunc(all, isRipe) {
 		return nil
 	}
 	return all
 }
 
 // tuned is what is in effect in the place of the spec.
-func tuned(c *v1alpha1.EtcdCluster) []cluster.Advice {
+func tuned(c *v1beta1.EtcdCluster) []cluster.Advice {
 	var all []cluster.Advice
 	for _, r := range c.Tuned() {
 		all = append(all, adviceOf(r))

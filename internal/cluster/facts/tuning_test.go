@@ -8,16 +8,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // looked writes advice into the status, as the report does.
-func looked(c *v1alpha1.EtcdCluster, all []cluster.Advice) string {
+func looked(c *v1beta1.EtcdCluster, all []cluster.Advice) string {
 	c.Status.Recommendations = nil
 	var text []string
 	for _, a := range all {
-		c.Status.Recommendations = append(c.Status.Recommendations, v1alpha1.Recommendation{
+		c.Status.Recommendations = append(c.Status.Recommendations, v1beta1.Recommendation{
 			Setting: a.Setting, Now: a.Now, Wanted: a.Wanted, Why: a.Why, Since: metav1.Unix(a.Since, 0),
 		})
 		text = append(text, fmt.Sprintf("%s %s %s", strings.TrimPrefix(a.Setting, "etcd."), a.Now, a.Wanted))
@@ -28,7 +28,7 @@ func looked(c *v1alpha1.EtcdCluster, all []cluster.Advice) string {
 // TestAdvice: advice does not change with every measurement, outlives the process that has measured, and ends when it is followed or
 // turned off.
 func TestAdvice(t *testing.T) {
-	c := &v1alpha1.EtcdCluster{}
+	c := &v1beta1.EtcdCluster{}
 	etcd := &c.Spec.Etcd
 	etcd.HeartbeatInterval.Duration, etcd.ElectionTimeout.Duration = 100*time.Millisecond, 2500*time.Millisecond
 	look := func(roundTrip time.Duration, want string) {
@@ -46,14 +46,14 @@ func TestAdvice(t *testing.T) {
 	look(235*time.Millisecond, "")
 	etcd.HeartbeatInterval.Duration = 50 * time.Millisecond
 	look(220*time.Millisecond, "heartbeatInterval 50ms 220ms")
-	c.Spec.Tuning = v1alpha1.TuningOff
+	c.Spec.Tuning = v1beta1.TuningOff
 	look(220*time.Millisecond, "")
 }
 
 // TestAdviceByEntries: what was measured of the log does not change with every measurement either, and outlives the process that has
 // measured it. What follows from the version ends with it.
 func TestAdviceByEntries(t *testing.T) {
-	c := &v1alpha1.EtcdCluster{}
+	c := &v1beta1.EtcdCluster{}
 	c.Spec.Etcd.SnapshotCount, c.Status.Version = 10_000, "3.6.16"
 	c.Spec.Etcd.HeartbeatInterval.Duration, c.Spec.Etcd.ElectionTimeout.Duration = 100*time.Millisecond, time.Second
 	look := func(entry int64, want string) {
@@ -84,16 +84,16 @@ func TestAdviceByEntries(t *testing.T) {
 // counts until the spec is changed.
 func TestTuning(t *testing.T) {
 	const roundTrip = 250 * time.Millisecond
-	c, now := &v1alpha1.EtcdCluster{}, time.Unix(1_800_000_000, 0)
+	c, now := &v1beta1.EtcdCluster{}, time.Unix(1_800_000_000, 0)
 	c.Spec.Etcd.HeartbeatInterval.Duration, c.Spec.Etcd.ElectionTimeout.Duration = 100*time.Millisecond, time.Second
-	c.Spec.Tuning = v1alpha1.TuningAdvise
+	c.Spec.Tuning = v1beta1.TuningAdvise
 	begun := advice(c, roundTrip, 0, now)
 	looked(c, begun)
 	for _, test := range []struct {
-		policy v1alpha1.TuningPolicy
+		policy v1beta1.TuningPolicy
 		after  time.Duration
 		want   int
-	}{{v1alpha1.TuningAdvise, time.Hour, 0}, {v1alpha1.TuningApply, ripe - time.Second, 0}, {v1alpha1.TuningApply, ripe, 2}} {
+	}{{v1beta1.TuningAdvise, time.Hour, 0}, {v1beta1.TuningApply, ripe - time.Second, 0}, {v1beta1.TuningApply, ripe, 2}} {
 		c.Spec.Tuning = test.policy
 		later := now.Add(test.after)
 		if got := tuning(c, advice(c, roundTrip, 0, later), later); len(got) != test.want {
@@ -120,7 +120,7 @@ func TestTuning(t *testing.T) {
 	if is := c.EtcdSettings().ElectionTimeout.Duration; is != time.Second {
 		t.Errorf("with one that cannot be read: %s", is)
 	}
-	c.Status.Tuned[1].Wanted, c.Spec.Tuning = "2.5s", v1alpha1.TuningAdvise
+	c.Status.Tuned[1].Wanted, c.Spec.Tuning = "2.5s", v1beta1.TuningAdvise
 	if is := c.EtcdSettings().ElectionTimeout.Duration; is != time.Second || len(tuned(c)) > 0 {
 		t.Errorf("when it is only advised: %s", is)
 	}

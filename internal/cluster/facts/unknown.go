@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // recorded are the unknown members in the status: all that is known of them while no member
 // answers.
-func recorded(c *v1alpha1.EtcdCluster) []cluster.UnknownMember {
+func recorded(c *v1beta1.EtcdCluster) []cluster.UnknownMember {
 	var unknown []cluster.UnknownMember
 	for _, m := range c.Status.UnknownMembers {
 		id, err := strconv.ParseUint(m.ID, 16, 64)
@@ -21,7 +21,7 @@ func recorded(c *v1alpha1.EtcdCluster) []cluster.UnknownMember {
 		}
 		_, home := place(c, m.PeerURLs)
 		unknown = append(unknown, cluster.UnknownMember{
-			ID: id, Name: m.Name, PeerURL: strings.Join(m.PeerURLs, ","), Voter: m.Role != v1alpha1.RoleLearner, Home: home,
+			ID: id, Name: m.Name, PeerURL: strings.Join(m.PeerURLs, ","), Voter: m.Role != v1beta1.RoleLearner, Home: home,
 		})
 	}
 	return unknown

@@ -9,7 +9,7 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -28,8 +28,8 @@ func (s *scene) recordUnknown(ids ...string) {
 		s.allStay()
 	}
 	for _, id := range ids {
-		s.c.Status.UnknownMembers = append(s.c.Status.UnknownMembers, v1alpha1.UnknownMember{
-			ID: id, Name: "b-" + id, PeerURLs: []string{"https://b-" + id + ":2380", "https://b:2380"}, Role: v1alpha1.RoleVoter,
+		s.c.Status.UnknownMembers = append(s.c.Status.UnknownMembers, v1beta1.UnknownMember{
+			ID: id, Name: "b-" + id, PeerURLs: []string{"https://b-" + id + ":2380", "https://b:2380"}, Role: v1beta1.RoleVoter,
 		})
 	}
 }
@@ -45,7 +45,7 @@ func TestUnknownMembersAreRemembered(t *testing.T) {
 	} {
 		s := newScene(t)
 		s.recordUnknown(ids...)
-		s.c.Spec.Recovery.QuorumLoss = v1alpha1.Automatic
+		s.c.Spec.Recovery.QuorumLoss = v1beta1.Automatic
 		s.stop("a-0", "a-1", "a-2")
 		s.drop("Pod a-1", "PersistentVolumeClaim a-1", "Pod a-2", "PersistentVolumeClaim a-2")
 		s.remains = map[string]etcd.Remains{"10.0.0.0:2381": {Revision: 5, Index: 9}}
@@ -76,7 +76,7 @@ func TestUnknownMembersAreRememberedWithoutAPod(t *testing.T) {
 func TestUnknownMembersAreKnownWithoutARead(t *testing.T) {
 	s := newScene(t)
 	s.addUnknownVoter("other")
-	for range 3 {
+	for range 2 * 3 { // slow members are asked twice
 		s.etcd.FailBefore(etcdtest.Read, context.DeadlineExceeded)
 	}
 	if v := s.look(); v.Unread == "" || v.UnknownVoters() != 1 {
@@ -99,7 +99,7 @@ func TestOldMemoryForgetsNoUnknownMember(t *testing.T) {
 	s := newScene(t)
 	s.addUnknownVoter("other")
 	s.recordUnknown("a", "4")
-	s.c.Status.UnknownMembers[1].Role = v1alpha1.RoleLearner
+	s.c.Status.UnknownMembers[1].Role = v1beta1.RoleLearner
 	s.stop("a-1", "a-2")
 	s.etcd.Stop("other")
 	ids := func(v cluster.View) (ids []uint64) {
@@ -111,7 +111,7 @@ func TestOldMemoryForgetsNoUnknownMember(t *testing.T) {
 	if v := s.look(); v.Unread == "" || !slices.Equal(ids(v), []uint64{4, 0xa}) || v.UnknownVoters() != 2 {
 		t.Errorf("the record has a learner: unread %q, unknown %+v", v.Unread, v.Unknown)
 	}
-	s.c.Status.UnknownMembers[1].Role = v1alpha1.RoleVoter
+	s.c.Status.UnknownMembers[1].Role = v1beta1.RoleVoter
 	s.members = func(all []etcd.Member) { all[3].Learner = true }
 	if v := s.look(); !slices.Equal(ids(v), []uint64{4, 0xa}) || v.UnknownVoters() != 2 {
 		t.Errorf("the record has a voter: unknown %+v", v.Unknown)

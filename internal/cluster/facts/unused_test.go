@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
@@ -51,11 +51,11 @@ func TestVolumesThatNeverHeldData(t *testing.T) {
 		}, false},
 		"chosen by labels": {func(c *corev1.PersistentVolumeClaim) { c.Spec.Selector = &metav1.LabelSelector{} }, false},
 		"of a member that joined": {func(c *corev1.PersistentVolumeClaim) {
-			delete(c.Annotations, v1alpha1.AnnotationToken)
+			delete(c.Annotations, v1beta1.AnnotationToken)
 		}, false},
 		"its cluster had formed": {func(c *corev1.PersistentVolumeClaim) {
 			bindUnused(c)
-			c.Annotations[v1alpha1.AnnotationClusterID] = "c1"
+			c.Annotations[v1beta1.AnnotationClusterID] = "c1"
 		}, false},
 	} {
 		s := unbound(t)
@@ -68,7 +68,7 @@ func TestVolumesThatNeverHeldData(t *testing.T) {
 }
 
 func bindUnused(c *corev1.PersistentVolumeClaim) {
-	c.Status.Phase, c.Spec.VolumeName, c.Annotations[v1alpha1.AnnotationUnused] = corev1.ClaimBound, "pv-1", "true"
+	c.Status.Phase, c.Spec.VolumeName, c.Annotations[v1beta1.AnnotationUnused] = corev1.ClaimBound, "pv-1", "true"
 }
 
 // TestVolumesThatDoNotFit: a class or size that was corrected before any member has run. The

@@ -5,7 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
@@ -15,17 +15,17 @@ import (
 // adopt makes a scene of volumes alone, which a later EtcdCluster has just adopted, with the
 // versions that are written on them; nothing is written for an empty one.
 func (s *scene) adopt(versions ...string) {
-	s.c.Status = v1alpha1.EtcdClusterStatus{
-		Format: v1alpha1.StatusFormat, NextSerial: 3, LegacyEntries: true,
-		Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}, Adopted: true},
+	s.c.Status = v1beta1.EtcdClusterStatus{
+		Format: v1beta1.StatusFormat, NextSerial: 3, LegacyEntries: true,
+		Bootstrap: &v1beta1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}, Adopted: true},
 	}
 	for i, had := range versions {
 		name := cluster.MemberName("a", i)
 		s.drop("Pod " + name)
 		s.etcd.Stop(name)
-		delete(s.claim(name).Annotations, v1alpha1.AnnotationVersion)
+		delete(s.claim(name).Annotations, v1beta1.AnnotationVersion)
 		if had != "" {
-			s.claim(name).Annotations[v1alpha1.AnnotationVersion] = had
+			s.claim(name).Annotations[v1beta1.AnnotationVersion] = had
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestAdoptedMembersFindEachOther(t *testing.T) {
 func TestWhatMembersSaidCounts(t *testing.T) {
 	s := newScene(t)
 	s.stop("a-1")
-	metav1.SetMetaDataAnnotation(&s.claim("a-1").ObjectMeta, v1alpha1.AnnotationVersion, "3.5.20")
+	metav1.SetMetaDataAnnotation(&s.claim("a-1").ObjectMeta, v1beta1.AnnotationVersion, "3.5.20")
 	if m := s.member("a-1"); m.Version != "3.6.16" {
 		t.Errorf("a-1 ran %s", m.Version)
 	}

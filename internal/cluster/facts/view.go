@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
@@ -19,7 +19,7 @@ import (
 // and never by its place in a list.
 type builder struct {
 	Snapshot
-	c       *v1alpha1.EtcdCluster
+	c       *v1beta1.EtcdCluster
 	v       cluster.View
 	members map[string]*cluster.Member
 	pods    map[string]*corev1.Pod // as they were read last
@@ -68,7 +68,7 @@ func (j *builder) all() {
 
 // IsLeftAlone says whether nothing needs to be known of a cluster: it is being deleted, or its
 // status is a newer operator's.
-func IsLeftAlone(c *v1alpha1.EtcdCluster) bool { return c.IsGoing() || newer(c) != "" }
+func IsLeftAlone(c *v1beta1.EtcdCluster) bool { return c.IsGoing() || newer(c) != "" }
 
 // begin records what the EtcdCluster itself says.
 func begin(s Snapshot) *builder {
@@ -77,7 +77,7 @@ func begin(s Snapshot) *builder {
 		Snapshot: s, c: c, v: cluster.View{
 			Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.IsGoing(),
 			Newer: newer(c), Want: want(s), Record: record(c), Unknown: recorded(c), Restore: restoring(c),
-			Backup: awaited(s), Candidate: offer(s), Adoption: adopting(s),
+			Backup: awaited(s), Candidate: offer(s), Adoption: adopting(s), TLS: tlsChange(s),
 		},
 		members: map[string]*cluster.Member{}, pods: map[string]*corev1.Pod{},
 		chosen: map[string]string{}, emptied: map[string]bool{},
@@ -89,11 +89,11 @@ func begin(s Snapshot) *builder {
 
 // newer is what of the status this operator does not understand. It does not matter to one that
 // is being deleted.
-func newer(c *v1alpha1.EtcdCluster) string {
-	if c.IsGoing() || c.Status.Format <= v1alpha1.StatusFormat {
+func newer(c *v1beta1.EtcdCluster) string {
+	if c.IsGoing() || c.Status.Format <= v1beta1.StatusFormat {
 		return ""
 	}
-	return fmt.Sprintf("its status has format %d, and this one knows %d", c.Status.Format, v1alpha1.StatusFormat)
+	return fmt.Sprintf("its status has format %d, and this one knows %d", c.Status.Format, v1beta1.StatusFormat)
 }
 
 func want(s Snapshot) cluster.Want {
@@ -108,20 +108,21 @@ func want(s Snapshot) cluster.Want {
 		Unclear:   unclear,
 		Forbidden: s.Limits.Forbidden(c),
 		Allowed:   limits.WasAllowed(c),
-		RollBack:  c.Spec.Upgrade.OnFailure == v1alpha1.RollBack,
-		Automatic: c.Spec.Recovery.QuorumLoss == v1alpha1.Automatic,
+		RollBack:  c.Spec.Upgrade.OnFailure == v1beta1.RollBack,
+		Automatic: c.Spec.Recovery.QuorumLoss == v1beta1.Automatic,
 		Accepted:  c.Spec.Recovery.AcceptDataLoss,
 		Guarded:   isGuarded(c),
-		Last:      c.Spec.DeletionPolicy == v1alpha1.BackupFirst,
+		Last:      c.Spec.DeletionPolicy == v1beta1.BackupFirst,
+		Expired:   c.ExpiresAt() != nil && !s.Now.Before(*c.ExpiresAt()),
 
-		Heals:      c.Spec.Maintenance.NoSpace != v1alpha1.NoSpaceOff,
-		Defragment: c.Annotations[v1alpha1.AnnotationDefragment],
+		Heals:      c.Spec.Maintenance.NoSpace != v1beta1.NoSpaceOff,
+		Defragment: c.Annotations[v1beta1.AnnotationDefragment],
 		NoWindow:   neverOpens(c.Spec.Maintenance.Defragmentation.Window, s.Now),
 	}
 }
 
 // Paused says what pauses the cluster; empty if nothing does.
-func Paused(c *v1alpha1.EtcdCluster) string {
+func Paused(c *v1beta1.EtcdCluster) string {
 	paused, _ := pause(c)
 	return paused
 }
@@ -129,23 +130,23 @@ func Paused(c *v1alpha1.EtcdCluster) string {
 // pause says what pauses the cluster, and whether the opposite may be meant. An annotation
 // that is neither true nor false counts as true: a person may be about to work on the members,
 // and a pause too many is reported and can be ended.
-func pause(c *v1alpha1.EtcdCluster) (paused string, unclear bool) {
+func pause(c *v1beta1.EtcdCluster) (paused string, unclear bool) {
 	var all []string
 	if c.Spec.Paused {
 		all = append(all, "spec.paused is true")
 	}
-	switch value, set := c.Annotations[v1alpha1.AnnotationPaused]; {
+	switch value, set := c.Annotations[v1beta1.AnnotationPaused]; {
 	case !set || value == "false":
 	case value == "true":
-		all = append(all, "the annotation "+v1alpha1.AnnotationPaused+" is true")
+		all = append(all, "the annotation "+v1beta1.AnnotationPaused+" is true")
 	default:
 		unclear = true
-		all = append(all, fmt.Sprintf("the annotation %s is %.20q, neither true nor false, and counts as true", v1alpha1.AnnotationPaused, value))
+		all = append(all, fmt.Sprintf("the annotation %s is %.20q, neither true nor false, and counts as true", v1beta1.AnnotationPaused, value))
 	}
 	return strings.Join(all, " and "), unclear
 }
 
-func record(c *v1alpha1.EtcdCluster) cluster.Record {
+func record(c *v1beta1.EtcdCluster) cluster.Record {
 	r := cluster.Record{
 		ClusterID: c.Status.ClusterID, NextSerial: int(c.Status.NextSerial), Joining: c.Status.Joining,
 		Recovering: c.Status.Recovering, Revision: c.Status.Revision,
@@ -162,7 +163,7 @@ func record(c *v1alpha1.EtcdCluster) cluster.Record {
 	if last := c.Status.SlowReplacement; last != nil {
 		r.Replacing = cluster.Replacing{Member: last.Member, Why: last.Why, Since: last.Since.Unix()}
 	}
-	r.Tuned, r.Adopting = tuned(c), recordedSources(c)
+	r.Tuned, r.Adopting, r.TLS = tuned(c), recordedSources(c), tlsState(c)
 	if d := c.Status.Defragmenting; d != nil {
 		r.Defragmenting = cluster.Defragmenting{Member: d.Member, Pod: d.PodUID, Size: d.Size.Value()}
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -29,16 +29,19 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 	first := []string{"a-0", "a-1", "a-2"}
 	want := cluster.View{
 		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16", Heals: true}, Target: cluster.Target{Version: "3.6.16"},
-		Record: cluster.Record{Token: "u1", First: first, ClusterID: "c1", NextSerial: 3},
+		Record: cluster.Record{Token: "u1", First: first, ClusterID: "c1", NextSerial: 3, TLS: cluster.TLSState{Secure: true}},
+		TLS:    cluster.TLSChange{Wanted: true, At: now.Unix()},
 	}
 	for name, secret := range map[string]string{"client": "a-client-ca", "peer": "a-peer-ca"} {
 		want.Rotation.Authorities = append(want.Rotation.Authorities, cluster.Authority{
-			Name: name, Secret: secret, Phase: cluster.Stable, End: now.Add(v1alpha1.DefaultAuthorityLifetime).Unix(),
+			Name: name, Secret: secret, Phase: cluster.Stable, End: now.Add(v1beta1.DefaultAuthorityLifetime).Unix(),
 		})
 	}
 	slices.SortFunc(want.Rotation.Authorities, func(a, b cluster.Authority) int { return strings.Compare(a.Name, b.Name) })
 	for i, name := range first {
-		want.Volumes = append(want.Volumes, cluster.Volume{Name: name, Token: "u1", First: first, Version: "3.6.16", Size: 2 << 30})
+		want.Volumes = append(want.Volumes, cluster.Volume{
+			Name: name, Token: "u1", First: first, Version: "3.6.16", TLSMode: "Enabled", Size: 2 << 30,
+		})
 		want.Members = append(want.Members, cluster.Member{
 			Name: name, Recorded: true, ID: uint64(i + 1), Role: cluster.Voter, Started: true, Volume: cluster.Kept,
 			Pod: cluster.Pod{
@@ -71,7 +74,7 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 func TestOrderOfListsDoesNotMatter(t *testing.T) {
 	s := newScene(t)
 	aside := specs.Volume(s.c, "a-5", nil)
-	metav1.SetMetaDataLabel(&aside.ObjectMeta, v1alpha1.LabelQuarantined, "true")
+	metav1.SetMetaDataLabel(&aside.ObjectMeta, v1beta1.LabelQuarantined, "true")
 	small := specs.Volume(s.c, "a-10", nil)
 	small.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1Gi")
 	s.objects = append(s.objects, aside, small)
@@ -126,7 +129,7 @@ func TestDeletedClusterIsNotLookedAt(t *testing.T) {
 // frozen is not ours to ask.
 func TestBeforeThePlanNoMemberIsAsked(t *testing.T) {
 	s := newScene(t)
-	s.c.Status = v1alpha1.EtcdClusterStatus{}
+	s.c.Status = v1beta1.EtcdClusterStatus{}
 	v := s.look()
 	if v.Planned() || v.Unread != "" || len(s.callsOf("Status")) > 0 || len(v.Volumes) != 3 {
 		t.Errorf("saw %+v after %v", v, s.calls)
@@ -171,7 +174,7 @@ func TestFormationSaysWhetherItIsTheLastStep(t *testing.T) {
 	for size, last := range map[int32]bool{3: true, 5: false} {
 		s := newScene(t)
 		s.c.Status.ClusterID = ""
-		s.c.Status.Bootstrap = &v1alpha1.Bootstrap{Token: string(s.c.UID), Members: []string{"a-0", "a-1", "a-2"}, NetworkPolicy: true}
+		s.c.Status.Bootstrap = &v1beta1.Bootstrap{Token: string(s.c.UID), Members: []string{"a-0", "a-1", "a-2"}, NetworkPolicy: true}
 		s.c.Spec.Size = ptr.To(size)
 		step, because := plan.Next(s.look())
 		if record, is := step.(plan.Record); !is || record.Fact.ClusterID == "" || record.Last != last {

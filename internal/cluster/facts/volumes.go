@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
@@ -23,7 +23,7 @@ func (j *builder) volume(claim *corev1.PersistentVolumeClaim) {
 	if j.isAwaited(claim.Name) {
 		return // it is being filled while the members go on
 	}
-	if j.ownedByOther(claim) {
+	if j.isSourceVolume(claim) || j.ownedByOther(claim) {
 		return
 	}
 	for _, first := range history(claim).First {
@@ -38,15 +38,15 @@ func (j *builder) volume(claim *corev1.PersistentVolumeClaim) {
 		return
 	}
 	m := j.member(claim.Name)
-	m.SetAside = isQuarantined(claim)
-	m.Volume, j.chosen[claim.Name] = volumeState(claim), claim.Annotations[v1alpha1.AnnotationChosenImage]
+	m.SetAside, m.DataDirectory = isQuarantined(claim), claim.Annotations[v1beta1.AnnotationDataDirectory]
+	m.Volume, j.chosen[claim.Name] = volumeState(claim), claim.Annotations[v1beta1.AnnotationChosenImage]
 	m.Unused = specs.IsUnused(claim)
 	if m.Volume == cluster.Kept {
 		past := history(claim)
 		past.Unused, past.Unfit = m.Unused, m.Unused && !specs.IsFitting(c, claim)
 		v.Volumes = append(v.Volumes, past)
 	}
-	if had := claim.Annotations[v1alpha1.AnnotationVersion]; v.Unproven() && version.MinorOf(had) != "" {
+	if had := claim.Annotations[v1beta1.AnnotationVersion]; v.Unproven() && version.MinorOf(had) != "" {
 		m.Version = had
 	}
 }
@@ -64,7 +64,7 @@ func (j *builder) ownedByOther(claim *corev1.PersistentVolumeClaim) bool {
 }
 
 func isQuarantined(claim *corev1.PersistentVolumeClaim) bool {
-	return claim.Labels[v1alpha1.LabelQuarantined] != ""
+	return claim.Labels[v1beta1.LabelQuarantined] != ""
 }
 
 func volumeState(claim *corev1.PersistentVolumeClaim) cluster.VolumeState {
@@ -81,14 +81,15 @@ func volumeState(claim *corev1.PersistentVolumeClaim) cluster.VolumeState {
 func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
 	volume := cluster.Volume{
 		Name:      claim.Name,
-		Token:     claim.Annotations[v1alpha1.AnnotationToken],
-		ClusterID: claim.Annotations[v1alpha1.AnnotationClusterID],
-		Version:   claim.Annotations[v1alpha1.AnnotationVersion],
-		Image:     claim.Annotations[v1alpha1.AnnotationChosenImage],
+		Token:     claim.Annotations[v1beta1.AnnotationToken],
+		ClusterID: claim.Annotations[v1beta1.AnnotationClusterID],
+		Version:   claim.Annotations[v1beta1.AnnotationVersion],
+		Image:     claim.Annotations[v1beta1.AnnotationChosenImage],
+		TLSMode:   claim.Annotations[v1beta1.AnnotationTLSMode],
 		Size:      claim.Spec.Resources.Requests.Storage().Value(),
 		UID:       string(claim.UID),
 	}
-	if plan := claim.Annotations[v1alpha1.AnnotationPlan]; plan != "" {
+	if plan := claim.Annotations[v1beta1.AnnotationPlan]; plan != "" {
 		volume.First = strings.Split(plan, ",")
 	}
 	return volume
@@ -96,11 +97,11 @@ func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
 
 // expiry notes a volume that was set aside long enough ago.
 func (j *builder) expiry(claim *corev1.PersistentVolumeClaim) {
-	since, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt])
+	since, err := time.Parse(time.RFC3339, claim.Annotations[v1beta1.AnnotationQuarantinedAt])
 	if !isQuarantined(claim) || claim.DeletionTimestamp != nil || err != nil || j.isChosen(claim.Name) {
 		return
 	}
-	keep, err := time.ParseDuration(claim.Annotations[v1alpha1.AnnotationKeepFor])
+	keep, err := time.ParseDuration(claim.Annotations[v1beta1.AnnotationKeepFor])
 	if err != nil {
 		keep = j.c.Spec.Storage.KeepFor()
 	}

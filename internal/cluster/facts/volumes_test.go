@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -38,7 +38,7 @@ func TestRefusedGrowthIsLeftAlone(t *testing.T) {
 			s.c.Spec.Storage.Size, s.c.Status.VolumeSize = ptr.To(resource.MustParse("4Gi")), ptr.To(resource.MustParse("2Gi"))
 			for _, member := range []string{"a-0", "a-1", "a-2"} {
 				s.claim(member).Spec.StorageClassName = ptr.To("plain")
-				metav1.SetMetaDataAnnotation(&s.claim(member).ObjectMeta, v1alpha1.AnnotationGrowthRefused, test.note)
+				metav1.SetMetaDataAnnotation(&s.claim(member).ObjectMeta, v1beta1.AnnotationGrowthRefused, test.note)
 			}
 			v := s.look()
 			if test.refused != (len(v.Refused) == 3) || test.refused != (len(v.Misfits) == 0) {

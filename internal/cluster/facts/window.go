@@ -6,11 +6,11 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // isOpen says whether the window is open; one that is not given always is, and one that cannot be read never.
-func isOpen(w *v1alpha1.MaintenanceWindow, now time.Time) bool {
+func isOpen(w *v1beta1.MaintenanceWindow, now time.Time) bool {
 	if w == nil {
 		return true
 	}
@@ -23,7 +23,7 @@ func isOpen(w *v1alpha1.MaintenanceWindow, now time.Time) bool {
 }
 
 // neverOpens says why a window is none, and what to do; empty if it opens again and again.
-func neverOpens(w *v1alpha1.MaintenanceWindow, now time.Time) string {
+func neverOpens(w *v1beta1.MaintenanceWindow, now time.Time) string {
 	if w == nil {
 		return ""
 	}

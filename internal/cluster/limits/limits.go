@@ -12,16 +12,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Limits are what the Pods of members may have of an EtcdCluster. A list that is empty limits nothing.
 type Limits struct {
-	Images          Names  // of spec.image; those that the operator takes by itself are not asked
+	Images          Names  // of spec.image and spec.podTemplate; those that the operator takes by itself are not asked
 	PriorityClasses Names  // of spec.scheduling.priorityClassName
 	Tolerations     Taints // of spec.scheduling.tolerations
 	Labels          Names  // keys of spec.podMetadata.labels
 	Annotations     Names  // keys of spec.podMetadata.annotations
+	NoPodTemplate   bool   // spec.podTemplate may not be used
 }
 
 // Flags of the manager, by which an administrator says what is allowed.
@@ -31,10 +32,11 @@ const (
 	TolerationsFlag     = "allowed-tolerations"
 	LabelsFlag          = "allowed-labels"
 	AnnotationsFlag     = "allowed-annotations"
+	NoPodTemplateFlag   = "forbid-pod-template"
 )
 
 // Forbidden says which fields of the spec ask for what is not allowed, and what to do; empty if all is allowed.
-func (l Limits) Forbidden(c *v1alpha1.EtcdCluster) string {
+func (l Limits) Forbidden(c *v1beta1.EtcdCluster) string {
 	spec := c.Spec
 	var all []string
 	forbid := func(field, value, flag string, allowed fmt.Stringer) {
@@ -43,6 +45,7 @@ func (l Limits) Forbidden(c *v1alpha1.EtcdCluster) string {
 	if !l.AllowsImage(spec.Image) {
 		forbid("spec.image", spec.Image, ImagesFlag, &l.Images)
 	}
+	all = append(all, l.beside(spec.PodTemplate)...)
 	if class := spec.Scheduling.PriorityClassName; class != "" && !l.PriorityClasses.allow(class) {
 		forbid("spec.scheduling.priorityClassName", class, PriorityClassesFlag, &l.PriorityClasses)
 	}
@@ -68,13 +71,34 @@ func (l Limits) Forbidden(c *v1alpha1.EtcdCluster) string {
 		"until then members that run go on as they are, and " + until
 }
 
+// beside says what is not allowed of a template of Pods.
+func (l Limits) beside(template *v1beta1.PodTemplate) (all []string) {
+	if template == nil {
+		return nil
+	}
+	if l.NoPodTemplate {
+		return []string{"spec.podTemplate is not allowed: --" + NoPodTemplateFlag + " of the operator forbids it"}
+	}
+	for _, container := range slices.Concat(template.InitContainers, template.Containers) {
+		if !l.AllowsImage(container.Image) {
+			all = append(all, fmt.Sprintf("image %q of container %s of spec.podTemplate is not allowed: --%s of the operator allows %s",
+				container.Image, container.Name, ImagesFlag, &l.Images))
+		}
+	}
+	return all
+}
+
 // Sum is that of the fields that can be limited, by which the status says what was allowed last: the first half of a SHA-256 in
 // hexadecimal.
-func Sum(c *v1alpha1.EtcdCluster) string {
-	fields, err := json.Marshal([]any{
+func Sum(c *v1beta1.EtcdCluster) string {
+	limited := []any{
 		c.Spec.Image, c.Spec.Scheduling.PriorityClassName, c.Spec.Scheduling.Tolerations,
 		c.Spec.PodMetadata.Labels, c.Spec.PodMetadata.Annotations,
-	})
+	}
+	if c.Spec.PodTemplate != nil { // without one the sum is that of earlier releases
+		limited = append(limited, c.Spec.PodTemplate)
+	}
+	fields, err := json.Marshal(limited)
 	if err != nil {
 		return "" // texts and numbers have JSON
 	}
@@ -83,7 +107,7 @@ func Sum(c *v1alpha1.EtcdCluster) string {
 }
 
 // WasAllowed says whether those fields are as they were when all of them were allowed: flags were narrowed since.
-func WasAllowed(c *v1alpha1.EtcdCluster) bool {
+func WasAllowed(c *v1beta1.EtcdCluster) bool {
 	return c.Status.LastAllowed != "" && c.Status.LastAllowed == Sum(c)
 }
 

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 )
 
@@ -39,14 +39,14 @@ func allowing(t *testing.T, flags map[string]string) limits.Limits {
 }
 
 // asking is an EtcdCluster with all fields that can be limited.
-func asking() *v1alpha1.EtcdCluster {
-	return &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{
+func asking() *v1beta1.EtcdCluster {
+	return &v1beta1.EtcdCluster{Spec: v1beta1.EtcdClusterSpec{
 		Image: "registry.example/etcd:v3.6.16",
-		Scheduling: v1alpha1.Scheduling{
+		Scheduling: v1beta1.Scheduling{
 			PriorityClassName: "high",
 			Tolerations:       []corev1.Toleration{{Key: "dedicated", Value: "etcd", Effect: corev1.TaintEffectNoSchedule}},
 		},
-		PodMetadata: v1alpha1.PodMetadata{
+		PodMetadata: v1beta1.PodMetadata{
 			Labels: map[string]string{"team": "a", "example.com/tier": "b"}, Annotations: map[string]string{"example.com/scrape": "true"},
 		},
 	}}
@@ -96,7 +96,7 @@ func TestForbiddenSaysAll(t *testing.T) {
 		limits.ImagesFlag: "none", limits.PriorityClassesFlag: "none", limits.TolerationsFlag: "none", limits.LabelsFlag: "none",
 		limits.AnnotationsFlag: "none",
 	})
-	if got := none.Forbidden(&v1alpha1.EtcdCluster{}); got != "" {
+	if got := none.Forbidden(&v1beta1.EtcdCluster{}); got != "" {
 		t.Errorf("one that asks for nothing: %q", got)
 	}
 	got := none.Forbidden(asking())
@@ -130,7 +130,7 @@ func TestTolerationsThatReachFurther(t *testing.T) {
 		"more than one, by a key": {"dedicated", corev1.Toleration{Key: "dedicated", Operator: "Gt", Value: "5"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &v1alpha1.EtcdCluster{}
+			c := &v1beta1.EtcdCluster{}
 			c.Spec.Scheduling.Tolerations = []corev1.Toleration{test.toleration}
 			if got := allowing(t, map[string]string{limits.TolerationsFlag: test.allowed}).Forbidden(c); (got == "") != test.want {
 				t.Errorf("it says %q", got)
@@ -202,17 +202,40 @@ func TestWhatWasAllowedBefore(t *testing.T) {
 	if !limits.WasAllowed(c) || !strings.Contains(none.Forbidden(c), "is started again as it was") {
 		t.Errorf("it says %q", none.Forbidden(c))
 	}
-	for name, change := range map[string]func(*v1alpha1.EtcdClusterSpec){
-		"image":       func(s *v1alpha1.EtcdClusterSpec) { s.Image = "evil.example/etcd" },
-		"class":       func(s *v1alpha1.EtcdClusterSpec) { s.Scheduling.PriorityClassName = "system-node-critical" },
-		"tolerations": func(s *v1alpha1.EtcdClusterSpec) { s.Scheduling.Tolerations[0].Key = "control-plane" },
-		"labels":      func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Labels["team"] = "b" },
-		"annotations": func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Annotations["inject"] = "true" },
+	for name, change := range map[string]func(*v1beta1.EtcdClusterSpec){
+		"image":       func(s *v1beta1.EtcdClusterSpec) { s.Image = "evil.example/etcd" },
+		"class":       func(s *v1beta1.EtcdClusterSpec) { s.Scheduling.PriorityClassName = "system-node-critical" },
+		"tolerations": func(s *v1beta1.EtcdClusterSpec) { s.Scheduling.Tolerations[0].Key = "control-plane" },
+		"labels":      func(s *v1beta1.EtcdClusterSpec) { s.PodMetadata.Labels["team"] = "b" },
+		"annotations": func(s *v1beta1.EtcdClusterSpec) { s.PodMetadata.Annotations["inject"] = "true" },
 	} {
 		other := asking()
 		other.Status.LastAllowed = limits.Sum(other)
 		if change(&other.Spec); limits.WasAllowed(other) {
 			t.Errorf("another %s was allowed", name)
 		}
+	}
+}
+
+// TestTemplatesAreLimited: images of a template are limited as that of etcd, and templates can be forbidden. Another template was not
+// allowed by what was allowed before, and none changes no sum.
+func TestTemplatesAreLimited(t *testing.T) {
+	c := &v1beta1.EtcdCluster{}
+	bare := limits.Sum(c)
+	c.Spec.PodTemplate = &v1beta1.PodTemplate{
+		Containers: []v1beta1.PodContainer{{Name: "a", Image: "elsewhere.example/a:v1"}, {Name: "etcd"}},
+	}
+	if limits.Sum(c) == bare {
+		t.Error("a template is not in the sum")
+	}
+	images := allowing(t, map[string]string{limits.ImagesFlag: "registry.example/*"})
+	if got := images.Forbidden(c); !strings.Contains(got, `image "elsewhere.example/a:v1" of container a of spec.podTemplate is not allowed`) {
+		t.Errorf("another registry: %q", got)
+	}
+	if got := (limits.Limits{NoPodTemplate: true}).Forbidden(c); !strings.Contains(got, "--forbid-pod-template") {
+		t.Errorf("where it is forbidden: %q", got)
+	}
+	if got := (limits.Limits{}).Forbidden(c); got != "" {
+		t.Errorf("without limits: %q", got)
 	}
 }

@@ -161,9 +161,10 @@ func asked(v cluster.View, step plan.Step) []cluster.Object {
 		if s.How == plan.AtOnce {
 			return each(plan.Names(s.Pods), podOf)
 		}
-	case plan.Record, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote, plan.MoveLeader, plan.RemoveMember,
+	case plan.Record, plan.UpdateImage, plan.ResizePod, plan.AddLearner,
+		plan.UpdatePeerURLs, plan.AdoptVolume, plan.Promote, plan.MoveLeader, plan.RemoveMember,
 		plan.Downgrade, plan.Compact, plan.DisarmAlarm, plan.RouteService, plan.ScaleStatefulSet, plan.LiftQuarantine,
-		plan.CreateBackup, plan.CreateRestore, plan.Hold, plan.Wait,
+		plan.CreateBackup, plan.CreateRestore, plan.Expire, plan.Hold, plan.Wait,
 		plan.Refuse,
 		plan.Done:
 	}

@@ -17,6 +17,8 @@ const (
 	statusTimeout = 500 * time.Millisecond
 	// readTimeout bounds a linearizable read beside a leader that answers.
 	readTimeout = time.Second
+	// patience is how many times as long members get that have taken the connection and are only slow, before quorum counts as lost.
+	patience = 4
 	// hashTimeout bounds the sum of all keys of a member: at 8 GiB, the most that etcd suggests for
 	// a database (https://etcd.io/docs/v3.6/dev-guide/limit/), a disk of 1 GB/s takes that long.
 	hashTimeout = 8 * time.Second
@@ -34,15 +36,19 @@ func (o *Observer) etcd(ctx context.Context, s *facts.Snapshot, running []cluste
 	}
 	o.Dialer.Keep(ctx, s.Cluster, running)
 	s.SourceURLs = s.Cluster.SourceURLs()
-	members := o.ask(ctx, s, running)
+	members := o.ask(ctx, s, running, 1)
 	if more := facts.AdvertisedSources(*s); len(more) > len(s.SourceURLs) {
 		s.SourceURLs = more
-		members = o.ask(ctx, s, running)
+		members = o.ask(ctx, s, running, 1)
+	}
+	if facts.AreSlow(*s) {
+		s.AskedAt = o.Now()
+		members = o.ask(ctx, s, running, patience)
 	}
 	if asked, revision := facts.NeedHashKV(*s); len(asked) > 0 {
 		hashes := members.hashes(ctx, asked, revision)
 		s.AskedAt = o.Now()
-		members = o.ask(ctx, s, running)
+		members = o.ask(ctx, s, running, 1)
 		for _, a := range s.Answers {
 			a.Hash = hashes[a.Member]
 		}
@@ -64,10 +70,10 @@ func (c clients) prefixes(ctx context.Context, s *facts.Snapshot) {
 	}
 }
 
-// ask takes the member list from a member that has just answered a linearizable read.
-func (o *Observer) ask(ctx context.Context, s *facts.Snapshot, running []cluster.Member) clients {
+// ask takes the member list from a member that has just answered a linearizable read. Members get so many times as long as usual.
+func (o *Observer) ask(ctx context.Context, s *facts.Snapshot, running []cluster.Member, times time.Duration) clients {
 	s.Answers, s.List, s.LocalList = nil, nil, nil
-	members := o.statuses(ctx, s, running)
+	members := o.statuses(ctx, s, running, times*statusTimeout)
 	reads := facts.ByStatuses(*s)
 	if !reads.Led {
 		o.remains(ctx, reads.Answers, running)
@@ -78,7 +84,7 @@ func (o *Observer) ask(ctx context.Context, s *facts.Snapshot, running []cluster
 	}
 	each(reads.Answers, func(a *facts.Answer) {
 		begun := o.Now()
-		members.read(ctx, a, reads.Answers)
+		members.read(ctx, a, reads.Answers, times*readTimeout)
 		a.Took = o.Now().Sub(begun)
 	})
 	lister, split := facts.LinearizableSource(*s)
@@ -92,7 +98,7 @@ func (o *Observer) ask(ctx context.Context, s *facts.Snapshot, running []cluster
 }
 
 // statuses asks the members that run for their identity and the leader that they follow.
-func (o *Observer) statuses(ctx context.Context, s *facts.Snapshot, running []cluster.Member) clients {
+func (o *Observer) statuses(ctx context.Context, s *facts.Snapshot, running []cluster.Member, timeout time.Duration) clients {
 	members := clients{}
 	for _, m := range running {
 		a := &facts.Answer{Member: m.Name}
@@ -108,7 +114,7 @@ func (o *Observer) statuses(ctx context.Context, s *facts.Snapshot, running []cl
 		if a.Err != nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		a.Status, a.Err = members[a.Member].Status(ctx)
 	})
@@ -140,11 +146,11 @@ func (o *Observer) remains(ctx context.Context, answers []*facts.Answer, running
 
 // read asks for a linearizable read. A learner does not serve one. A member that follows another
 // leader than the others is then asked again for its status.
-func (c clients) read(ctx context.Context, a *facts.Answer, among []*facts.Answer) {
+func (c clients) read(ctx context.Context, a *facts.Answer, among []*facts.Answer, timeout time.Duration) {
 	if a.Err != nil || a.Status.Learner {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	a.Revision, a.Read = c[a.Member].Revision(ctx)
 	a.WasRead = true

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -50,13 +50,13 @@ func (o *Observer) awaited(ctx context.Context, s *facts.Snapshot, name string) 
 		return nil
 	}
 	var err error
-	s.Awaited, err = read(ctx, o.Cache, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: name}, &v1alpha1.EtcdBackup{})
+	s.Awaited, err = read(ctx, o.Cache, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: name}, &v1beta1.EtcdBackup{})
 	return err
 }
 
 // backups reads which backups there are, and the EtcdRestore for one of them, while quorum may be lost for good.
 func (o *Observer) backups(ctx context.Context, s *facts.Snapshot, accepted string) error {
-	var backups v1alpha1.EtcdBackupList
+	var backups v1beta1.EtcdBackupList
 	if err := o.Cache.List(ctx, &backups, client.InNamespace(s.Cluster.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdBackups: %w", err)
 	}
@@ -65,13 +65,13 @@ func (o *Observer) backups(ctx context.Context, s *facts.Snapshot, accepted stri
 		return nil
 	}
 	var err error
-	s.Accepted, err = read(ctx, o.Cache, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: accepted}, &v1alpha1.EtcdRestore{})
+	s.Accepted, err = read(ctx, o.Cache, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: accepted}, &v1beta1.EtcdRestore{})
 	return err
 }
 
 // backingUp looks for a backup of the cluster that is being written.
 func (o *Observer) backingUp(ctx context.Context, s *facts.Snapshot) error {
-	var backups v1alpha1.EtcdBackupList
+	var backups v1beta1.EtcdBackupList
 	if err := o.Cache.List(ctx, &backups, client.InNamespace(s.Cluster.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdBackups: %w", err)
 	}
@@ -114,14 +114,14 @@ func (o *Observer) objects(ctx context.Context, s *facts.Snapshot) error {
 	c := s.Cluster
 	s.Services = map[string]*corev1.Service{}
 	names := certs.Names(c)
-	if meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAuthEnabled) && !c.HasRootSecret() {
+	if meta.IsStatusConditionTrue(c.Status.Conditions, v1beta1.ConditionAuthEnabled) && !c.HasRootSecret() {
 		names = append(names, c.RootSecret()) // the operator may need it to connect, if authentication was enabled by hand
 	}
 	var own, external error
 	s.Secrets, own = namedSecrets(ctx, o.Cache, c.Namespace, names)
 	// External Secrets have no label by which the cache would show them.
 	s.ExternalSecrets, external = namedSecrets(ctx, o.Live, c.Namespace, certs.TheirSecrets(c))
-	if err := errors.Join(own, external, o.certificates(ctx, s), o.monitors(ctx, s)); err != nil {
+	if err := errors.Join(own, external, o.certificates(ctx, s), o.monitors(ctx, s), o.route(ctx, s)); err != nil {
 		return err
 	}
 	for _, service := range []*corev1.Service{specs.HeadlessService(c), specs.ClientService(c)} {
@@ -130,12 +130,28 @@ func (o *Observer) objects(ctx context.Context, s *facts.Snapshot) error {
 			return err
 		}
 	}
+	if err := o.memberServices(ctx, s); err != nil {
+		return err
+	}
 	var err error
 	if s.Budget, err = read(ctx, o.Cache, client.ObjectKeyFromObject(specs.Budget(c, 0)), &policyv1.PodDisruptionBudget{}); err != nil {
 		return err
 	}
 	s.Policy, err = read(ctx, o.Cache, client.ObjectKey{Namespace: c.Namespace, Name: c.MemberPolicy()}, &networkingv1.NetworkPolicy{})
 	return err
+}
+
+// memberServices reads the Services of single members, also those of members that are gone.
+func (o *Observer) memberServices(ctx context.Context, s *facts.Snapshot) error {
+	var services corev1.ServiceList
+	ours := client.MatchingLabels(specs.MemberSelector(s.Cluster))
+	if err := o.Cache.List(ctx, &services, client.InNamespace(s.Cluster.Namespace), ours, client.HasLabels{v1beta1.LabelMember}); err != nil {
+		return fmt.Errorf("list services of members: %w", err)
+	}
+	for i := range services.Items {
+		s.Services[services.Items[i].Name] = &services.Items[i]
+	}
+	return nil
 }
 
 // namedSecrets are the Secrets of these names that exist, by name. They are read side by side: most of them have no cache, and each
@@ -235,11 +251,11 @@ func read[T client.Object](ctx context.Context, from client.Reader, key client.O
 // nothing else.
 func (o *Observer) users(ctx context.Context, s *facts.Snapshot) error {
 	c := s.Cluster
-	var users v1alpha1.EtcdUserList
+	var users v1beta1.EtcdUserList
 	if err := o.Cache.List(ctx, &users, client.InNamespace(c.Namespace)); err != nil {
 		return fmt.Errorf("list EtcdUsers: %w", err)
 	}
-	theirs := slices.DeleteFunc(users.Items, func(u v1alpha1.EtcdUser) bool { return u.Spec.Cluster != c.Name || u.DeletionTimestamp != nil })
+	theirs := slices.DeleteFunc(users.Items, func(u v1beta1.EtcdUser) bool { return u.Spec.Cluster != c.Name || u.DeletionTimestamp != nil })
 	secrets := make([]*corev1.Secret, len(theirs))
 	err := atOnce(len(theirs), func(i int) error {
 		secret, err := read(ctx, o.Cache, client.ObjectKey{Namespace: c.Namespace, Name: theirs[i].Secret()}, &corev1.Secret{})

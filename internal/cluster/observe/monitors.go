@@ -59,4 +59,5 @@ func unwatched(
 var bringer = map[string]string{
 	specs.CertificateKind.Group: "cert-manager",
 	specs.PodMonitorKind.Group:  "the Prometheus Operator",
+	specs.TLSRouteKind.Group:    "the Gateway API",
 }

@@ -12,7 +12,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
@@ -23,11 +23,11 @@ import (
 
 // Members makes clients of members, and keeps connections to those that run.
 type Members interface {
-	Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error)
-	Keep(ctx context.Context, c *v1alpha1.EtcdCluster, members []cluster.Member)
+	Member(ctx context.Context, c *v1beta1.EtcdCluster, m cluster.Member) (etcd.Client, error)
+	Keep(ctx context.Context, c *v1beta1.EtcdCluster, members []cluster.Member)
 	// Source is a client of a member of the cluster that is adopted, by its URL.
-	Source(ctx context.Context, c *v1alpha1.EtcdCluster, url string) (etcd.Client, error)
-	Probe(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe
+	Source(ctx context.Context, c *v1beta1.EtcdCluster, url string) (etcd.Client, error)
+	Probe(ctx context.Context, c *v1beta1.EtcdCluster, m cluster.Member) certs.TLSProbe
 }
 
 // Observer reads clusters.
@@ -57,7 +57,7 @@ type Observer struct {
 
 // Cluster is a snapshot of one cluster. An etcd that does not answer is a fact in it;
 // only an API server that does not is an error.
-func (o *Observer) Cluster(ctx context.Context, c *v1alpha1.EtcdCluster) (facts.Snapshot, error) {
+func (o *Observer) Cluster(ctx context.Context, c *v1beta1.EtcdCluster) (facts.Snapshot, error) {
 	s := facts.Snapshot{
 		Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Behind: o.Behind(), Resizes: o.Resizes(), Operator: o.Operator,
 		Domain: o.Domain, Limits: o.Limits,

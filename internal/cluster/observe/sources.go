@@ -29,5 +29,29 @@ func (o *Observer) sources(ctx context.Context, s *facts.Snapshot) error {
 	}
 	var err error
 	s.Workload, err = read(ctx, o.Live, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: adopt.StatefulSet}, &appsv1.StatefulSet{})
+	if err != nil || !adopt.Keeps() {
+		return err
+	}
+	return o.sourceVolumes(ctx, s)
+}
+
+// sourceVolumes reads the Pods of the StatefulSet, and the claims whose names those of members are.
+func (o *Observer) sourceVolumes(ctx context.Context, s *facts.Snapshot) error {
+	names := facts.SourceVolumes(*s)
+	pods, claims := make([]*corev1.Pod, len(names)), make([]*corev1.PersistentVolumeClaim, len(names))
+	err := atOnce(len(names), func(i int) error {
+		var err error
+		key := client.ObjectKey{Namespace: s.Cluster.Namespace, Name: names[i].Source}
+		if pods[i], err = read(ctx, o.Live, key, &corev1.Pod{}); err != nil {
+			return err
+		}
+		key.Name = names[i].Member
+		claims[i], err = read(ctx, o.Live, key, &corev1.PersistentVolumeClaim{})
+		return err
+	})
+	s.SourcePods, s.SourceClaims = map[string]*corev1.Pod{}, map[string]*corev1.PersistentVolumeClaim{}
+	for i, name := range names {
+		s.SourcePods[name.Source], s.SourceClaims[name.Member] = pods[i], claims[i]
+	}
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"net"
 	"strconv"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 )
@@ -36,5 +36,5 @@ func (o *Observer) timings(ctx context.Context, a *facts.Answer, m cluster.Membe
 
 // metricsOf is where a member serves its metrics.
 func metricsOf(m cluster.Member) string {
-	return net.JoinHostPort(m.Pod.Address, strconv.Itoa(v1alpha1.MetricsPort))
+	return net.JoinHostPort(m.Pod.Address, strconv.Itoa(v1beta1.MetricsPort))
 }

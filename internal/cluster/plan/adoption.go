@@ -30,6 +30,14 @@ func adoptCluster(v cluster.View) Step {
 	return RecordSources(v)
 }
 
+// beside is what keeps a learner from joining a running cluster if nothing else does.
+func beside(v cluster.View, m cluster.Member) string {
+	if !v.Adoption.Wanted || v.Fresh || m.Answers || why(m) != "" {
+		return ""
+	}
+	return "; members of the cluster that is adopted have to reach it at its peer port, and it has to reach them: look for NetworkPolicies"
+}
+
 // awaitSources lets no member join while a source is away: with it the cluster would need more members for a quorum than it has.
 func awaitSources(v cluster.View) Step {
 	for _, m := range v.Sources() {
@@ -46,6 +54,9 @@ func undoAdoption(v cluster.View) Step {
 	if !v.Adoption.Undo || !v.Planned() || len(sources) == 0 {
 		return nil
 	}
+	if v.Adoption.Keeps {
+		return undoKeeping(v)
+	}
 	for _, service := range v.Adoption.Services {
 		if service.Switched {
 			return RouteService{Name: service.Name, Back: true}
@@ -56,13 +67,16 @@ func undoAdoption(v cluster.View) Step {
 	}
 	ours := v.Select(cluster.IsListed)
 	if len(ours) == 0 {
-		return Wait{For: "the EtcdCluster to be deleted: its adoption is undone, and none of its members is left in the running cluster"}
+		return undone
 	}
 	if leader, led := v.Leader(); led {
 		return backTo(leader, sources)
 	}
 	return removeOurs(v, ours[len(ours)-1])
 }
+
+// undone is the end of the way back.
+var undone = Wait{For: "the EtcdCluster to be deleted: its adoption is undone, and none of its members is left in the running cluster"}
 
 // backTo gives leadership back to a source.
 func backTo(leader cluster.Member, sources []cluster.UnknownMember) Step {
@@ -97,10 +111,11 @@ func removeSources(v cluster.View) Step {
 	if len(sources) == 0 {
 		return RecordAdopted(v)
 	}
-	for _, service := range v.Adoption.Services {
-		if !service.Switched && !service.Missing && service.Refused == "" {
-			return RouteService{Name: service.Name}
-		}
+	if v.Adoption.Keeps {
+		return nil
+	}
+	if step := routeServices(v); step != nil {
+		return step
 	}
 	slices.SortStableFunc(sources, func(a, b cluster.UnknownMember) int {
 		return cmp.Or(last(a.Healthy, b.Healthy), cluster.Ordinal(b.Name)-cluster.Ordinal(a.Name), strings.Compare(b.Name, a.Name))
@@ -112,6 +127,16 @@ func removeSources(v cluster.View) Step {
 		return Wait{For: "the leader of the cluster that is adopted to answer at a URL that it advertises", Look: Soon}
 	}
 	return removeSource(v, sources[0])
+}
+
+// routeServices has clients that go on by the old names come to members of ours.
+func routeServices(v cluster.View) Step {
+	for _, service := range v.Adoption.Services {
+		if !service.Switched && !service.Missing && service.Refused == "" {
+			return RouteService{Name: service.Name}
+		}
+	}
+	return nil
 }
 
 // takeOver moves leadership to a member of ours that serves and is not far behind.

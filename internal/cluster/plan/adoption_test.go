@@ -31,6 +31,7 @@ func parseAdoption(t *testing.T, d *datadriven.TestData, v *cluster.View) {
 		}
 		v.Adoption.Sources = append(v.Adoption.Sources, cluster.Source{ID: m.ID, Name: m.Name, PeerURLs: []string{m.PeerURL}})
 	}
+	parseKeeping(t, d, v)
 	if v.Record.Token != "" {
 		v.Record.Adopting = cluster.Adopting{Sources: v.Adoption.Sources, Begun: 1}
 	}
@@ -66,6 +67,7 @@ func (w *world) stopSources(replicas int) {
 		m := &w.view.Unknown[i]
 		m.Healthy = cluster.Ordinal(m.Name) < replicas
 	}
+	w.stopPods(replicas)
 }
 
 func (w *world) route(s plan.RouteService) {
@@ -84,13 +86,12 @@ func (w *world) moveBeyond(s plan.MoveLeader) bool {
 		return false
 	}
 	w.view.Unknown = slices.Clone(w.view.Unknown)
-	if from >= 0 {
-		w.view.Unknown[from].Leader = false
-		w.at(s.To).Leader = true
-	}
-	if to >= 0 {
-		w.at(s.From).Leader = false
-		w.view.Unknown[to].Leader = true
+	for name, leads := range map[string]bool{s.From: false, s.To: true} {
+		if i := w.source(name); i >= 0 {
+			w.view.Unknown[i].Leader = leads
+		} else {
+			w.at(name).Leader = leads
+		}
 	}
 	return true
 }

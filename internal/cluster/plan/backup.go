@@ -34,6 +34,14 @@ func lastBackup(v cluster.View) Step {
 	}
 }
 
+// expire deletes what was to live for a while. Its volumes are owned by it: applyDeletionPolicy has seen to that.
+func expire(v cluster.View) Step {
+	if !v.Want.Expired || v.Backup.Leaving {
+		return nil
+	}
+	return Expire{}
+}
+
 // letGo removes the finalizer once all volumes are owned by the EtcdCluster, and so are deleted with it.
 func letGo(v cluster.View) Step {
 	kept := slices.IndexFunc(v.Misfits, func(o cluster.Object) bool { return o.Part == cluster.Owner })

@@ -63,6 +63,8 @@ func replaceLost(v cluster.View) Step {
 			return remove(v, m, m.Damage)
 		case cluster.IsForeign(m):
 			return remove(v, m, m.Foreign)
+		case cluster.IsGivenUp(m):
+			return remove(v, m, m.Exchange)
 		case m.NodeUnreachable != "" && !m.Answers:
 			return remove(v, m, m.NodeUnreachable)
 		case cluster.IsMissing(m):
@@ -107,7 +109,7 @@ func finishLearner(v cluster.View) Step {
 			if !m.Answers {
 				what = " to answer"
 			}
-			return Wait{For: "learner " + m.Name + what + why(m), Look: soonIf(v.Fresh || m.Answers)}
+			return Wait{For: "learner " + m.Name + what + why(m) + beside(v, m), Look: soonIf(v.Fresh || m.Answers)}
 		}
 	}
 	return nil
@@ -192,15 +194,21 @@ func why(m cluster.Member) string {
 
 // target is how many voters to have now: one more than wanted while Pods with
 // ephemeral data must be created again, because their members are replaced and never restarted, or while one
-// that stays slow is replaced. No further member is replaced if the image is known to hold another version.
+// is replaced that is well or stays slow. No further member is replaced if the image is known to hold another version.
 func target(v cluster.View) int {
 	if v.Want.Ephemeral && v.Target.Misnamed == "" && v.Count(cluster.IsVoter, cluster.IsSuperseded) > 0 {
 		return v.Want.Size + 1
 	}
-	if v.Count(cluster.IsVoter, cluster.IsOutworn) > 0 {
+	if v.Count(cluster.IsVoter, cluster.IsOutworn) > 0 || exchanges(v) {
 		return v.Want.Size + 1
 	}
 	return v.Want.Size
+}
+
+// exchanges says whether another member is to take the place of a voter, and nothing goes on that this has to wait for.
+func exchanges(v cluster.View) bool {
+	return v.Want.Size > 0 && v.Count(cluster.IsVoter, cluster.IsExchanged) > 0 && v.DowngradeTarget == "" && len(v.Alarms) == 0 &&
+		v.Record.Defragmenting.Member == "" && v.Target.Misnamed == "" && !v.Adoption.Wanted
 }
 
 // replaceSlow is asked while all is well. The one that takes its place joins before the slow one leaves.
@@ -217,7 +225,7 @@ func isBusy(v cluster.View) bool {
 }
 
 func grow(v cluster.View) Step {
-	if v.Count(cluster.IsVoter) >= target(v) {
+	if v.Count(cluster.IsVoter)+becoming(v) >= target(v) {
 		return nil
 	}
 	if step := awaitSources(v); step != nil {

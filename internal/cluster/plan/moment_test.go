@@ -109,7 +109,7 @@ func (w *world) hash() uint64 {
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
 		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.Growth, v.Record.Grown, v.Record.Scaled, v.Scaling, v.Record.Replacing,
-		v.Outworn, v.Monitoring, v.LargestAt, v.LargestPartial,
+		v.Outworn, v.Monitoring, v.LargestAt, v.LargestPartial, v.TLS, v.Record.TLS,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -132,7 +132,8 @@ func (w *world) hash() uint64 {
 	writeAll(&h, v.Largest)
 	writeAll(&h, v.Tuning)
 	writeAll(&h, v.Record.Tuned)
-	if a, r := &v.Adoption, &v.Record.Adopting; a.Wanted || a.Undo || a.Unreachable+a.Unfit+a.ClusterID != "" || a.At != 0 ||
+	if a, r := &v.Adoption, &v.Record.Adopting; a.Wanted || a.Undo || a.Keeps || a.Unreachable+a.Unfit+a.ClusterID != "" ||
+		a.At != 0 || len(a.Volumes) > 0 ||
 		len(a.Sources)+len(a.Services)+len(r.Sources) > 0 || a.Workload != (cluster.Workload{}) || r.Begun+r.Ended != 0 {
 		_, _ = fmt.Fprint(&h, *a, *r)
 	}
@@ -176,6 +177,8 @@ type view struct {
 	monitoring                      cluster.Monitoring
 	largestAt                       int64
 	largestPartial                  bool
+	tls                             cluster.TLSChange
+	schemes                         cluster.TLSState
 }
 
 // writeAll ends with how many there were: one that moves to the next list counts.
@@ -204,7 +207,9 @@ func TestHashIsWhole(t *testing.T) {
 
 // isReported says whether no rule goes by a fact.
 func isReported(path string) bool {
-	reported := []string{"view.Hashes.", "view.Speeds", "view.Anomalies", "view.Busy", "view.Advice", "view.Usages", "view.Outside"}
+	reported := []string{
+		"view.Hashes.", "view.Speeds", "view.Anomalies", "view.Busy", "view.Advice", "view.Usages", "view.Outside", "view.Route",
+	}
 	return slices.ContainsFunc(reported, func(fact string) bool { return strings.HasPrefix(path, fact) })
 }
 

@@ -36,10 +36,14 @@ func neglect(w *world) string {
 		return "a cluster does not begin although its volumes have the data"
 	case keepsBack(w):
 		return "a change waits for a backup that is good"
+	case keepsSwitching(w):
+		return "TLS is not turned on or off although all members are well"
 	case keepsRotating(w):
 		return "a rotation is not finished although all members are well"
 	case keepsOut(w):
 		return "a downgrade is enabled while a member is to join, which etcd refuses then"
+	case keepsExchanged(w):
+		return "a member is not replaced although all are well and another one is wanted in its place"
 	case keepsHollow(w):
 		return "a member is not defragmented although all are well"
 	default:
@@ -179,4 +183,10 @@ func keepsOut(w *world) bool {
 	joining := v.Select(cluster.IsLearner, func(m cluster.Member) bool { return !w.fate(m.Name).data })
 	down := v.Select(cluster.IsVoter, cluster.Not(cluster.IsHealthy))
 	return len(joining) > 0 && len(down) == 0
+}
+
+// keepsExchanged: nothing is left to do, and a member is left whose place another one is to take.
+func keepsExchanged(w *world) bool {
+	step, _ := plan.Next(w.view)
+	return step == plan.Done{} && plan.Exchanges(w.view)
 }

@@ -36,8 +36,10 @@ import (
 // undone, fills or (WHY): the EtcdRestore that was made for it, or why it has not begun),
 // inplace=(done, undo, waiting or a problem) (members give way to those that are chosen or set aside),
 // allow=MINOR (the downgrade that is to be enabled), guarded (minor versions and hibernation wait for a backup), last (so does
-// deletion), adopt (a running cluster is: its members are lines that begin with "source"; with new it has not begun), undo (it is undone),
-// unfit-source=WHY, away (it does not answer), replicas=N (of the StatefulSet that runs it), leaving (it is being deleted, and is held;
+// deletion), expired (its time is over), adopt (a running cluster is: its members are lines that begin with "source"; with new it has
+// not begun), undo (it is undone),
+// unfit-source=WHY, away (it does not answer), replicas=N (of the StatefulSet that runs it), keep (volumes of sources are kept),
+// unfit-volume=SOURCE (it cannot be), in-use=SOURCE (its Pod is there yet), leaving (it is being deleted, and is held;
 // cascades: with its members first, orphans: without them), asleep (a backup was made before the hibernation), unlucky (no backup is good),
 // before (what is forbidden was allowed). A member line is a name and any of the words that describe knows. Lines that begin with
 // "unknown", "service", "foreign", "expired", "volume" or "alarm" describe those.
@@ -66,16 +68,16 @@ func TestPlan(t *testing.T) {
 
 // arguments are those that a command of a script may have.
 var arguments = []string{
-	"adopt", "undo", "unfit-source", "away", "replicas",
+	"adopt", "undo", "unfit-source", "away", "replicas", "keep", "unfit-volume", "in-use",
 	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "deleting", "denied", "downgrade",
 	"ephemeral", "forbidden",
-	"fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new", "newer",
-	"not-root",
-	"next",
+	"expired", "fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new",
+	"newer", "next", "not-root",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "relieved",
 	"request", "revision",
-	"growth", "history", "nospace", "revoking", "rollback", "rotate", "scaling", "self", "size", "slow", "tuning",
-	"restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread", "unwanted", "version",
+	"growth", "history", "no-member", "nospace", "revoking", "rollback", "rotate", "scaling", "self", "size", "slow", "tuning",
+	"tls", "tls-held", "tls-window", "restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread",
+	"unwanted", "version",
 }
 
 // mustKnow fails if the script has a command or an argument that nothing reads.
@@ -181,6 +183,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 			parseLine(t, w, words)
 		}
 	}
+	parseTurning(t, d, w)
 	parseAdoption(t, d, v)
 	if d.HasArg("denied") {
 		deny(v, cluster.Denial{Because: "a webhook says no"})
@@ -200,11 +203,13 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	if d.HasArg("scaling") {
 		v.Scaling = cluster.Scaling{Size: cluster.Computing{Memory: 384 << 20}, Why: "the etcd of a-0 has used 210 MiB of 256 MiB"}
 	}
+	d.MaybeScanArgs(t, "no-member", &v.Want.NoMember)
 	if d.MaybeScanArgs(t, "slow", &v.Outworn.Member) {
 		v.Outworn.Why = "it has been slower than the others for 1h0m0s: fsync 400ms, usually 2ms"
 	}
 	w.full, w.history, v.Want.Heals = d.HasArg("nospace"), d.HasArg("history"), !d.HasArg("self")
 	v.Want.Guarded, v.Want.Last, w.backup.fails = d.HasArg("guarded"), d.HasArg("last"), d.HasArg("unlucky")
+	v.Want.Expired = d.HasArg("expired")
 	v.Backup.Leaving, v.Backup.Cascades = d.HasArg("leaving") || d.HasArg("cascades"), d.HasArg("cascades")
 	v.Backup.Orphans = d.HasArg("orphans")
 	v.Backup.Held = v.Backup.Leaving
@@ -480,6 +485,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		silent()
 		m.Pod.Phase, m.Pod.Ready = cluster.Unplaced, false
 		m.NodeGone, w.fate(m.Name).nodeGone = "its volume is on node n1, which no longer exists", true
+	case "serves":
+		w.fate(m.Name).serves = map[string]way{"http": plain, "both": both, "https": secure}[value]
 	case "fragmented":
 		w.fate(m.Name).fragmented = true
 	case "brimming":
@@ -501,6 +508,10 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "outworn":
 		m.Sluggish, m.Outworn = true, true
 		w.view.Record.Replacing = cluster.Replacing{Member: m.Name, Why: "it is slow"}
+	case "exchange":
+		m.Exchange = `its volume has the storage class "slow", and "fast" is wanted`
+	case "asked":
+		m.Exchange, m.Asked = "the annotation etcd-operator.dev/replace-members names it", true
 	case "behind":
 		m.Behind = 1000
 	case "index":

@@ -16,6 +16,9 @@ func startMembers(v cluster.View) Step {
 		if v.Formed() && m.Pod.Denied.Stands() {
 			continue
 		}
+		if volume, of := v.SourceVolume(m.Name); of && volume.InUse {
+			continue // two members of one ID would run on it
+		}
 		if belongs(v, m) && !m.Pod.Exists() && !(v.Formed() && cluster.IsLost(m)) && !neverStarted(v, m) && !isSurplus(v, m) {
 			names = append(names, m.Name)
 		}
@@ -140,7 +143,7 @@ func isReturning(m cluster.Member) bool {
 func cleanUpRemoved(v cluster.View) Step {
 	for _, m := range v.Select(cluster.Not(cluster.IsListed)) {
 		switch {
-		case m.Name == v.Record.Joining:
+		case m.Name == v.Record.Joining, isOfSource(v, m):
 			continue
 		case m.Pod.Exists() && !m.Pod.IsTerminating():
 			return deletePod(m, "etcd no longer lists it")

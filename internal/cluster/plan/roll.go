@@ -43,7 +43,7 @@ func rollOut(v cluster.View) Step {
 		return step
 	}
 	var leader cluster.Member
-	for _, m := range v.Select(cluster.IsListed, cluster.IsOutdated) {
+	for _, m := range unreadyFirst(v.Select(cluster.IsListed, cluster.IsOutdated)) {
 		switch {
 		case m.Pod.Change == cluster.Resize:
 			continue
@@ -51,6 +51,8 @@ func rollOut(v cluster.View) Step {
 			continue
 		case !m.Leader:
 			return restart(v, m)
+		case !m.Pod.Ready && v.Count(cluster.IsVoter) > 1 && v.NotRoot == "":
+			return handOver(v, m) // as long as it leads, no other voter can be restarted
 		default:
 			leader = m
 		}
@@ -148,6 +150,10 @@ func whatHasChanged(v cluster.View, m cluster.Member) string {
 		return "it was made with other authorities than are trusted now"
 	case m.Pod.PredatesRevocation:
 		return "certificates were revoked since it was made, and connections by them may be open"
+	case v.Record.TLS.Phase == cluster.BothSchemes:
+		return "it is to serve both http and https"
+	case v.Record.TLS.Phase == cluster.Advertised:
+		return "it is to serve " + scheme(v.Record.TLS.Secure) + " alone"
 	default:
 		return "the spec has changed"
 	}
@@ -271,6 +277,9 @@ func reportBlocked(v cluster.View) Step {
 		return refuse(v.Record.RolledBack.String())
 	case NoSpace(v) != "":
 		return refuse(NoSpace(v))
+	case v.Want.NoMember != "":
+		return refuse(fmt.Sprintf("the annotation etcd-operator.dev/replace-members names %.80q, which is and was no member of %s: "+
+			"correct or remove it", v.Want.NoMember, v.Name))
 	case v.Want.NoWindow != "":
 		return refuse(v.Want.NoWindow)
 	case Denied(v) != "":

@@ -52,6 +52,7 @@ func (w *world) settle() {
 		v.Unread = "no member answers a linearizable read"
 	}
 	w.space()
+	w.schemes()
 	w.aim()
 	w.turns()
 	w.backUp()
@@ -427,7 +428,7 @@ func (w *world) change(m cluster.Member) cluster.Change {
 	switch {
 	case !m.Pod.Exists():
 		return cluster.Same
-	case m.Pod.Forced || w.fate(m.Name).stale || m.Pod.OldCABundle, w.needsAnotherStart(m):
+	case m.Pod.Forced || w.fate(m.Name).stale || m.Pod.OldCABundle, w.needsAnotherStart(m), w.fate(m.Name).serves != w.wantedWay():
 		return cluster.Rebuild
 	case m.Pod.Image == target && w.fate(m.Name).cramped:
 		return cluster.Resize

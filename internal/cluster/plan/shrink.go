@@ -9,8 +9,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 )
 
-// shrink removes surplus voters: first those that do not run, then one that is slow, then outdated ones, then those whose Pod
-// ends or whose node is cordoned, then the newest. Leadership moves once, to a member that stays. All
+// shrink removes surplus voters: first those that do not run, then one that is slow or that another one replaces, then outdated ones,
+// then those whose Pod ends or whose node is cordoned, then the newest. Leadership moves once, to a member that stays. All
 // surplus members are detached at the same time; etcd removes them one after the other.
 func shrink(v cluster.View) Step {
 	leavers := leaving(v)
@@ -48,6 +48,9 @@ func shrink(v cluster.View) Step {
 func whyLeave(v cluster.View, m cluster.Member) string {
 	if m.Outworn {
 		return "another one has taken its place: " + v.Record.Replacing.Why
+	}
+	if cluster.IsExchanged(m) {
+		return "another one has taken its place: " + m.Exchange
 	}
 	return fmt.Sprintf("the size is %d", v.Want.Size)
 }
@@ -110,6 +113,8 @@ func removalOrder(name string, a, b cluster.Member) int {
 	return cmp.Or(
 		last(cluster.IsAway(b), cluster.IsAway(a)),
 		last(cluster.IsOutworn(b), cluster.IsOutworn(a)),
+		last(cluster.IsExchanged(b), cluster.IsExchanged(a)),
+		last(cluster.IsExchanged(a) && a.Leader, cluster.IsExchanged(b) && b.Leader),
 		last(cluster.IsSuperseded(b), cluster.IsSuperseded(a)),
 		last(cluster.IsDisturbed(b), cluster.IsDisturbed(a)),
 		cluster.Serial(name, b.Name)-cluster.Serial(name, a.Name),

@@ -24,7 +24,8 @@ type goal struct {
 	accepted  bool    // a person has accepted the loss by the name of the newest backup
 	guarded   bool    // another minor version and hibernation wait for a backup
 	own       []state // instead of those below
-	deaf      bool    // the oldest one refuses reconfiguration while it leads; the initial cluster of a new member is out of date
+	tls       turning
+	deaf      bool // the oldest one refuses reconfiguration while it leads; the initial cluster of a new member is out of date
 }
 
 // loss is what has become of the authority that signed for the members.
@@ -121,6 +122,13 @@ func rareGoals() []goal {
 			{version: "3.7.3", spoilt: undoneService},
 			{version: "3.7.3", spoilt: refusedSecret},
 			{version: "3.7.3", spoilt: foreignService},
+			{version: "3.6.16", tls: turning{on: true}, own: turningStates},
+			{version: "3.6.16", tls: turning{on: true, from: cluster.TLSState{Phase: cluster.BothSchemes}}, own: turningStates},
+			{version: "3.6.16", tls: turning{from: cluster.TLSState{Phase: cluster.BothSchemes}}, own: turningStates, ephemeral: true},
+			{version: "3.7.3", tls: turning{from: cluster.TLSState{Secure: true}}, own: turningStates, trusting: true},
+			{version: "3.6.16", tls: turning{from: cluster.TLSState{Secure: true, Phase: cluster.BothSchemes}}, own: turningStates},
+			{version: "3.6.16", tls: turning{on: true, from: cluster.TLSState{Secure: true, Phase: cluster.BothSchemes}}, own: turningStates},
+			{version: "3.6.16", tls: turning{from: cluster.TLSState{Secure: true, Phase: cluster.Advertised, SwitchedAt: 5}}, own: turningStates},
 		} {
 			if g.size, g.rare = size, true; size > 0 || !g.ephemeral {
 				all = append(all, g)
@@ -290,6 +298,8 @@ var rareStates = []state{
 	func(f *fate, _ *cluster.Member) { f.nodeGone = true },
 	func(_ *fate, m *cluster.Member) { m.Sluggish = true },
 	func(_ *fate, m *cluster.Member) { m.Outworn = true },
+	func(_ *fate, m *cluster.Member) { m.Exchange = "another class" },
+	func(_ *fate, m *cluster.Member) { m.Exchange, m.Asked, m.Pod = "asked for", true, cluster.Pod{} },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven = 4, true },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven, f.stale = 4, true, true },
 }
@@ -318,6 +328,7 @@ func formedWorld(g goal, states []int, newest learner) *world {
 	}
 	w.lose(g.lost)
 	w.spoil(g.spoilt)
+	w.view.TLS, w.view.Record.TLS = cluster.TLSChange{Wanted: g.tls.on, At: 9}, g.tls.from
 	for i, state := range states {
 		m := cluster.Member{
 			Name: cluster.MemberName("a", i), Recorded: true, Started: true, Role: cluster.Voter, ID: uint64(100 + i), Volume: cluster.Kept,
@@ -326,6 +337,7 @@ func formedWorld(g goal, states []int, newest learner) *world {
 		w.fates[i].data, w.fates[i].deaf = true, g.deaf && i == 0
 		g.states()[state](&w.fates[i], &m)
 		w.fates[i].nodeGone = w.fates[i].nodeGone && !g.ephemeral // no volume is anywhere
+		w.fates[i].serves, w.fates[i].listed = max(w.fates[i].serves, g.tls.way(w.fates[i].stale)), g.tls.listed()
 		if g.ephemeral && m.Pod.Phase == cluster.Unplaced {
 			m.Pod = cluster.Pod{} // data that goes with its Pod waits for no node
 		}

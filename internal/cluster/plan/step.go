@@ -71,6 +71,14 @@ type (
 	ResizePod struct{ Name, UID string }
 	// AddLearner adds a learner to etcd's member list, under a name that was never used.
 	AddLearner struct{ Name string }
+	// UpdatePeerURLs has etcd list a member by the URLs by which it is to be found. Of is the source that becomes the member; empty if
+	// it is the member already.
+	UpdatePeerURLs struct{ Name, Of string }
+	// AdoptVolume marks the volume of a source as that of a member, or, with Back, takes the marks off. Directory is that of etcd's data.
+	AdoptVolume struct {
+		Name, Directory string
+		Back            bool
+	}
 	// Promote makes a learner that has caught up a voter.
 	Promote struct{ Name string }
 	// MoveLeader moves leadership from one member to another voter.
@@ -124,6 +132,8 @@ type (
 	// CreateRestore creates the EtcdRestore that brings the cluster back to a backup in place. The loss was accepted by the name of the
 	// backup, as Accepted says.
 	CreateRestore struct{ Name, Backup, Accepted string }
+	// Expire deletes the EtcdCluster, and with it all that it owns, unless its spec has changed since it was read.
+	Expire struct{}
 	// Hold adds the finalizer that keeps the EtcdCluster when it is deleted, or removes it.
 	Hold struct {
 		Held    bool
@@ -248,6 +258,14 @@ func (s UpdateImage) meta() Meta { return Meta{Event: "ImageUpdated", Disturbs: 
 func (s ResizePod) meta() Meta   { return Meta{Event: "PodResized"} }
 func (s AddLearner) meta() Meta  { return Meta{Event: "LearnerAdded", Requeue: Now, Disturbs: true} }
 
+func (s UpdatePeerURLs) meta() Meta {
+	return Meta{Event: "PeerURLsUpdated", Requeue: Now, Disturbs: true}
+}
+
+func (s AdoptVolume) meta() Meta {
+	return Meta{Event: choose(s.Back, "VolumeReleased", "VolumeAdopted"), Requeue: Soon}
+}
+
 func (s Promote) meta() Meta { return Meta{Event: "LearnerPromoted", Requeue: Now, Disturbs: true} }
 
 func (s MoveLeader) meta() Meta { return Meta{Event: "LeaderMoved", Requeue: Now, Disturbs: true} }
@@ -272,108 +290,13 @@ func (s LiftQuarantine) meta() Meta {
 func (s DeleteVolume) meta() Meta  { return Meta{Event: "VolumeDeleted", Disturbs: true} }
 func (s CreateBackup) meta() Meta  { return Meta{Event: "BackupCreated"} }
 func (s CreateRestore) meta() Meta { return Meta{Event: "RestoreCreated"} }
+func (s Expire) meta() Meta        { return Meta{Event: "ClusterExpired", Disturbs: true} }
 func (s Hold) meta() Meta {
 	return Meta{Event: choose(s.Held, "DeletionHeld", "DeletionReleased")}
 }
 func (s Wait) meta() Meta   { return Meta{Requeue: s.Look, Rests: true} }
 func (s Refuse) meta() Meta { return Meta{Rests: true} }
 func (s Done) meta() Meta   { return Meta{Requeue: Rarely, Rests: true} }
-
-func (s Record) String() string { return s.What }
-func (s Apply) String() string {
-	if pass := s.pass(); pass != "" {
-		return string(pass) + " " + ofPass[pass] + list(cluster.Texts(s.Objects)) + ": " + s.Objects[0].Why
-	}
-	var said []string
-	for _, unwanted := range []bool{false, true} {
-		objects := slices.DeleteFunc(slices.Clone(s.Objects), func(o cluster.Object) bool { return (o.UID != "") != unwanted })
-		if len(objects) > 0 {
-			said = append(said, choose(unwanted, "delete ", "apply ")+list(cluster.Texts(objects)))
-		}
-	}
-	for _, o := range s.Objects {
-		if o.Why == cluster.OtherType {
-			said = append(said, o.String()+": "+o.Why)
-		}
-	}
-	return strings.Join(said, "; ")
-}
-
-func (s CreatePods) String() string {
-	return "start " + list(s.Names) + choose(s.Forced, " with --force-new-cluster", "")
-}
-
-func (s DeletePods) String() string {
-	switch s.How {
-	case Detached:
-		return "detach and delete pods " + list(Names(s.Pods)) + ": " + s.Because
-	case AtOnce:
-		return "delete ended pods at once: " + list(Names(s.Pods))
-	case Plainly, DryRun:
-	}
-	return "delete pod " + list(Names(s.Pods)) + ": " + s.Because
-}
-
-func (s MarkPods) String() string {
-	switch s.As {
-	case Attach:
-		return "attach " + list(Names(s.Pods)) + " to the client service"
-	case Existing:
-		return "set initial-cluster-state of " + list(Names(s.Pods)) + " to existing"
-	case Detach:
-	}
-	return "detach " + list(Names(s.Pods)) + " from the client service"
-}
-
-func (s UpdateImage) String() string  { return "update image of " + s.Name + " to " + s.Version }
-func (s ResizePod) String() string    { return "resize pod " + s.Name }
-func (s AddLearner) String() string   { return "add learner " + s.Name }
-func (s Promote) String() string      { return "promote " + s.Name }
-func (s MoveLeader) String() string   { return "move leader " + s.From + " -> " + s.To }
-func (s RemoveMember) String() string { return "remove member " + s.Name + ": " + s.Because }
-func (s RouteService) String() string {
-	return "route Service " + s.Name + choose(s.Back, " back to the members of the cluster that was to be "+
-		"adopted", " to the members of the operator")
-}
-
-func (s ScaleStatefulSet) String() string {
-	return fmt.Sprintf("scale StatefulSet %s to %d: %s", s.Name, s.Replicas, s.Because)
-}
-
-func (s Downgrade) String() string {
-	return choose(s.To == "", "cancel downgrade: "+s.Because, "enable downgrade to "+s.To)
-}
-
-func (s DisarmAlarm) String() string {
-	return fmt.Sprintf("disarm %s of member %x: %s", s.Kind, s.ID, s.Because)
-}
-
-func (s Compact) String() string {
-	return fmt.Sprintf("compact up to revision %d: %s", s.Revision, s.Because)
-}
-func (s Quarantine) String() string { return "quarantine volume " + s.Name }
-
-func (s LiftQuarantine) String() string { return "lift the quarantine of volume " + s.Name }
-
-func (s DeleteVolume) String() string {
-	return "delete volume " + s.Name + choose(s.Unused, ", which never held data", "")
-}
-
-func (s CreateBackup) String() string {
-	return "create EtcdBackup " + s.Name + " before " + waits(s.Before)
-}
-
-func (s CreateRestore) String() string {
-	return "create EtcdRestore " + s.Name + " to backup " + s.Backup + ", whose loss was accepted"
-}
-
-func (s Hold) String() string {
-	return choose(s.Held, "add the finalizer: the EtcdCluster is deleted only after its last backup is verified",
-		"remove the finalizer: "+s.Because)
-}
-func (s Wait) String() string   { return "wait for " + s.For }
-func (s Refuse) String() string { return "refuse: " + s.Because }
-func (s Done) String() string   { return "done" }
 
 // KindOf says what is common to all steps of the step's kind.
 func KindOf(step Step) Meta { return step.meta() }

@@ -12,11 +12,13 @@ import (
 func TestWhatDisturbs(t *testing.T) {
 	disturb := []plan.Step{
 		plan.AddLearner{},
+		plan.UpdatePeerURLs{},
 		plan.Promote{},
 		plan.RemoveMember{},
 		plan.MoveLeader{},
 		plan.UpdateImage{},
 		plan.DeleteVolume{},
+		plan.Expire{},
 		plan.CreatePods{Names: []string{"a-0"}, Forced: true},
 		plan.DeletePods{How: plan.Plainly},
 		plan.DeletePods{How: plan.DryRun},

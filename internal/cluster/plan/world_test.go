@@ -70,6 +70,8 @@ type fate struct {
 	away        int8   // looks until its container runs again by itself
 	fragmented  bool   // a defragmentation gives back what its database takes of its quota
 	brimming    bool   // its data itself takes that
+	serves      way    // as its Pod was made
+	listed      way    // as etcd lists it
 }
 
 // clone lets a hostile walk look at an older truth.
@@ -150,8 +152,14 @@ func (w *world) obey(step plan.Step) {
 		return // the kubelet takes a moment
 	case plan.AddLearner:
 		if m := w.at(s.Name); m.Role == cluster.Unlisted && !w.refuses("") {
+			w.fate(s.Name).listed = w.lists()
 			m.Role, m.ID = cluster.Learner, uint64(100+cluster.Serial(w.view.Name, s.Name))
 		}
+	case plan.UpdatePeerURLs:
+		w.become(s)
+		w.fate(s.Name).listed = w.lists()
+	case plan.AdoptVolume:
+		w.adoptVolume(s)
 	case plan.Promote:
 		if m := w.at(s.Name); m.Role == cluster.Learner && m.Synced {
 			m.Role = cluster.Voter
@@ -192,6 +200,8 @@ func (w *world) obey(step plan.Step) {
 		}
 	case plan.CreateRestore:
 		w.bringBack()
+	case plan.Expire:
+		w.view.Deleting = true
 	case plan.Hold:
 		w.view.Backup.Held = s.Held
 		w.view.Deleting = w.view.Backup.Leaving && !s.Held
@@ -328,7 +338,7 @@ func (w *world) start(name string) {
 	}
 	f := w.fate(name)
 	f.stale, f.cramped, f.bare, f.initial = false, false, w.cannotMount(), w.listed()
-	w.fate(name).trust, w.fate(name).reopened = w.rotating.trust, w.rotating.open
+	w.fate(name).trust, w.fate(name).reopened, w.fate(name).serves = w.rotating.trust, w.rotating.open, w.wantedWay()
 	if !w.view.Want.Ephemeral && m.Volume == cluster.NoVolume {
 		m.Volume, m.Unused, w.fate(name).unfit = cluster.Kept, true, false
 	}

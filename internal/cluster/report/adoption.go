@@ -8,26 +8,26 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
 
 // adopting writes down that an adoption has begun or ended.
-func adopting(status *v1alpha1.EtcdClusterStatus, was, is cluster.Adopting) {
+func adopting(status *v1beta1.EtcdClusterStatus, was, is cluster.Adopting) {
 	if is.Begun != was.Begun || is.Ended != was.Ended {
 		status.Adoption = adoptionStatus(is)
 	}
 }
 
 // adoptionStatus is what the status keeps of an adoption.
-func adoptionStatus(a cluster.Adopting) *v1alpha1.AdoptionStatus {
-	status := &v1alpha1.AdoptionStatus{StartedAt: metav1.Unix(a.Begun, 0), Sources: []v1alpha1.SourceMember{}}
+func adoptionStatus(a cluster.Adopting) *v1beta1.AdoptionStatus {
+	status := &v1beta1.AdoptionStatus{StartedAt: metav1.Unix(a.Begun, 0), Sources: []v1beta1.SourceMember{}}
 	if a.Ended > 0 {
 		status.CompletedAt = new(metav1.NewTime(time.Unix(a.Ended, 0)))
 	}
 	for _, m := range a.Sources {
-		status.Sources = append(status.Sources, v1alpha1.SourceMember{
+		status.Sources = append(status.Sources, v1beta1.SourceMember{
 			ID: strconv.FormatUint(m.ID, 16), Name: m.Name, PeerURLs: m.PeerURLs, ClientURLs: m.ClientURLs,
 		})
 	}
@@ -35,7 +35,7 @@ func adoptionStatus(a cluster.Adopting) *v1alpha1.AdoptionStatus {
 }
 
 // withAdoption says how far the adoption of a running cluster is, if one is asked for.
-func withAdoption(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step) []metav1.Condition {
+func withAdoption(all []metav1.Condition, c *v1beta1.EtcdCluster, v cluster.View, step plan.Step) []metav1.Condition {
 	ended := v.Record.Adopting.Ended > 0
 	if s, records := step.(plan.Record); records {
 		ended = ended || s.Fact.Adopting.Ended > 0
@@ -44,8 +44,12 @@ func withAdoption(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster.Vie
 		return all
 	}
 	status, reason, message := adopted(v, ended)
+	if ended && c.Spec.Bootstrap != nil && c.Spec.Bootstrap.Adopt.Keeps() {
+		message = "all members are the operator's, with the volumes of the members that were there before: delete StatefulSet " +
+			c.Spec.Bootstrap.Adopt.StatefulSet + ", whose Pods would start on the same volumes"
+	}
 	meta.SetStatusCondition(&all, metav1.Condition{
-		Type: v1alpha1.ConditionAdopted, Status: status, Reason: reason, Message: shortened(message), ObservedGeneration: c.Generation,
+		Type: v1beta1.ConditionAdopted, Status: status, Reason: reason, Message: shortened(message), ObservedGeneration: c.Generation,
 	})
 	return all
 }
@@ -55,23 +59,40 @@ func adopted(v cluster.View, ended bool) (metav1.ConditionStatus, string, string
 	all := len(v.Record.Adopting.Sources)
 	switch {
 	case ended:
-		return metav1.ConditionTrue, v1alpha1.ReasonSourceAdopted, "all members are the operator's; the volumes of the members that were there " +
+		return metav1.ConditionTrue, v1beta1.ReasonSourceAdopted, "all members are the operator's; the volumes of the members that were there " +
 			"before are kept"
 	case !v.Planned() && a.Unreachable != "":
-		return no, v1alpha1.ReasonSourceUnreachable, "the running cluster cannot be read: " + a.Unreachable
+		return no, v1beta1.ReasonSourceUnreachable, "the running cluster cannot be read: " + a.Unreachable
 	case !v.Planned() && a.Unfit != "":
-		return no, v1alpha1.ReasonSourceUnfit, a.Unfit
+		return no, v1beta1.ReasonSourceUnfit, a.Unfit
 	case a.Undo && sources > 0:
-		return no, v1alpha1.ReasonAdoptionUndone, fmt.Sprintf("%d members of the operator are in the cluster, and leave again; of %d members "+
+		return no, v1beta1.ReasonAdoptionUndone, fmt.Sprintf("%d members of the operator are in the cluster, and leave again; of %d members "+
 			"that were there before, %d are left", v.Count(cluster.IsListed), all, sources)
+	case a.Keeps:
+		return no, v1beta1.ReasonVolumesTakenOver, keeping(v)
 	case ours < v.Want.Size:
-		return no, v1alpha1.ReasonMembersJoining, fmt.Sprintf("%d of %d members of the operator have joined; nothing of the members that were "+
+		return no, v1beta1.ReasonMembersJoining, fmt.Sprintf("%d of %d members of the operator have joined; nothing of the members that were "+
 			"there before is changed until then", ours, v.Want.Size)
 	case a.Undo:
-		return no, v1alpha1.ReasonSourcesLeaving, "all members of the operator have joined, and it is too late to undo the adoption"
+		return no, v1beta1.ReasonSourcesLeaving, "all members of the operator have joined, and it is too late to undo the adoption"
 	default:
-		return no, v1alpha1.ReasonSourcesLeaving, fmt.Sprintf("all %d members of the operator have joined; of %d members that were there "+
+		return no, v1beta1.ReasonSourcesLeaving, fmt.Sprintf("all %d members of the operator have joined; of %d members that were there "+
 			"before, "+
 			"%d are left, and leave one at a time", ours, all, sources)
+	}
+}
+
+// keeping says how many members have taken over the volumes of sources.
+func keeping(v cluster.View) string {
+	all, left := len(v.Record.Adopting.Sources), len(v.Sources())
+	said := fmt.Sprintf("members of the operator have the volumes of %d of %d members that were there before; the others follow one at a time",
+		all-left, all)
+	switch {
+	case left == all:
+		return said + "; until the first one the adoption can be undone"
+	case v.Adoption.Undo:
+		return said + "; it is too late to undo the adoption"
+	default:
+		return said
 	}
 }

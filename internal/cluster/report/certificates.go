@@ -8,22 +8,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // withCertificates adds whether external certificates serve, if there are any. What is not read, because the cluster hibernates or is
 // deleted, stays as it was.
-func withCertificates(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster.View) []metav1.Condition {
+func withCertificates(all []metav1.Condition, c *v1beta1.EtcdCluster, v cluster.View) []metav1.Condition {
 	if c.CertificateSecrets() == nil {
-		meta.RemoveStatusCondition(&all, v1alpha1.ConditionCertificatesAccepted)
+		meta.RemoveStatusCondition(&all, v1beta1.ConditionCertificatesAccepted)
 		return all
 	}
 	if !v.Certificates.External {
 		return all
 	}
 	condition := metav1.Condition{
-		Type: v1alpha1.ConditionCertificatesAccepted, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonCertificatesAccepted,
+		Type: v1beta1.ConditionCertificatesAccepted, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonCertificatesAccepted,
 		Message: "all Secrets that certificates come from have some that serve", ObservedGeneration: c.Generation,
 	}
 	if fault := unaccepted(v); fault != "" {
@@ -33,14 +33,14 @@ func withCertificates(all []metav1.Condition, c *v1alpha1.EtcdCluster, v cluster
 	}
 	if request := v.Certificates.Request; request != "" {
 		condition.Message = shortened(fmt.Sprintf("%s; %s=%q is not acted on: rotate the authority where it is, and remove the annotation",
-			condition.Message, v1alpha1.AnnotationRotate, request))
+			condition.Message, v1beta1.AnnotationRotate, request))
 	}
 	meta.SetStatusCondition(&all, condition)
 	return all
 }
 
 // sharing warns of an issuer that may sign for other clusters, too; empty if the issuer is of the namespace.
-func sharing(c *v1alpha1.EtcdCluster) string {
+func sharing(c *v1beta1.EtcdCluster) string {
 	issuer := c.Spec.TLS.IssuerRef
 	if issuer == nil || !strings.HasSuffix(issuer.Kind, "ClusterIssuer") || issuer.BoundClients {
 		return ""
@@ -53,7 +53,7 @@ func sharing(c *v1alpha1.EtcdCluster) string {
 
 // uncertified is unaccepted, if something is wrong: it is no fault if a new cluster waits for what is being issued.
 func uncertified(v cluster.View) string {
-	if v.Certificates.Reason == v1alpha1.ReasonNotIssued && !v.Formed() {
+	if v.Certificates.Reason == v1beta1.ReasonNotIssued && !v.Formed() {
 		return ""
 	}
 	return unaccepted(v)

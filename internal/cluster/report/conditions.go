@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
@@ -18,7 +18,7 @@ import (
 
 // conditions are those after the step. Their messages hold nothing
 // that changes by itself, because every change is a write.
-func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) []metav1.Condition {
+func conditions(c *v1beta1.EtcdCluster, v cluster.View, step plan.Step, err error) []metav1.Condition {
 	all := append([]metav1.Condition(nil), c.Status.Conditions...)
 	formed := v.Formed()
 	now := []metav1.Condition{available(v, formed), progressing(v, step, err), degraded(v, step, err)}
@@ -31,7 +31,7 @@ func conditions(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err err
 		condition.Message = shortened(condition.Message)
 		meta.SetStatusCondition(&all, condition)
 	}
-	return withAdoption(withAddress(withMonitoring(withCertificates(all, c, v), c, v), c, v), c, v, step)
+	return withAdoption(withRoute(withAddress(withMonitoring(withCertificates(all, c, v), c, v), c, v), c, v), c, v, step)
 }
 
 // sourcePort is the local address of a connection in an error of Go's net package: its port
@@ -54,7 +54,7 @@ func available(v cluster.View, formed bool) metav1.Condition {
 }
 
 func availability(status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
-	return metav1.Condition{Type: v1alpha1.ConditionAvailable, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
+	return metav1.Condition{Type: v1beta1.ConditionAvailable, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 // heldBack says why the cluster does not serve, regardless of its voters; whole if nothing
@@ -65,32 +65,32 @@ func heldBack(v cluster.View, formed bool) (held metav1.Condition, whole bool) {
 	asleep := v.Want.Size == 0 && v.Want.Paused == ""
 	switch {
 	case v.Deleting:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonDeleting, "the EtcdCluster is being deleted"), false
+		return is(metav1.ConditionFalse, v1beta1.ReasonDeleting, "the EtcdCluster is being deleted"), false
 	case formed && v.Unread != "" && v.IsDisplaced():
-		reason := v1alpha1.ReasonUnreachable
+		reason := v1beta1.ReasonUnreachable
 		if v.Locked {
-			reason = v1alpha1.ReasonAuthenticationRequired
+			reason = v1beta1.ReasonAuthenticationRequired
 		}
 		return is(metav1.ConditionUnknown, reason, "whether members serve is not known: %s", v.Unread), false
 	case v.Split != "":
-		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "whether clients are served the same data is not known: %s",
+		return is(metav1.ConditionUnknown, v1beta1.ReasonUnreachable, "whether clients are served the same data is not known: %s",
 			v.Split), false
 	case asleep && v.Count(cluster.HasPod) == 0:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: no member runs, volumes are kept"), false
+		return is(metav1.ConditionFalse, v1beta1.ReasonHibernated, "spec.size is 0: no member runs, volumes are kept"), false
 	case asleep && !quorum.Holds(healthy, voters):
-		return is(metav1.ConditionFalse, v1alpha1.ReasonHibernated, "spec.size is 0: too few members run to serve, volumes are kept"), false
+		return is(metav1.ConditionFalse, v1beta1.ReasonHibernated, "spec.size is 0: too few members run to serve, volumes are kept"), false
 	case v.Restore.InPlace != "":
-		return is(metav1.ConditionFalse, v1alpha1.ReasonRestoring, "members are being replaced by restored ones, %s", restoredWith(v)), false
+		return is(metav1.ConditionFalse, v1beta1.ReasonRestoring, "members are being replaced by restored ones, %s", restoredWith(v)), false
 	case isRestoring(v):
-		return is(metav1.ConditionFalse, v1alpha1.ReasonRestoring, "the volumes of the first members have yet to get the data of the backup "+
+		return is(metav1.ConditionFalse, v1beta1.ReasonRestoring, "the volumes of the first members have yet to get the data of the backup "+
 			"that the cluster begins with"), false
 	case !formed:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonBootstrapping, "the first members have not formed a cluster yet"), false
+		return is(metav1.ConditionFalse, v1beta1.ReasonBootstrapping, "the first members have not formed a cluster yet"), false
 	case v.Unread == "" && len(v.Raised(cluster.Corrupt)) > 0:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonCorrupt, "etcd refuses every write: it has raised the alarm %s",
+		return is(metav1.ConditionFalse, v1beta1.ReasonCorrupt, "etcd refuses every write: it has raised the alarm %s",
 			v.Raised(cluster.Corrupt)), false
 	case v.Unread == "" && len(v.Raised(cluster.NoSpace)) > 0:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonNoSpace, "etcd reads and deletes, and refuses every write that needs room: "+
+		return is(metav1.ConditionFalse, v1beta1.ReasonNoSpace, "etcd reads and deletes, and refuses every write that needs room: "+
 			"it has raised the alarm %s", v.Raised(cluster.NoSpace)), false
 	default:
 		return held, true
@@ -104,25 +104,25 @@ func byQuorum(v cluster.View) metav1.Condition {
 	awaited := v.Select(cluster.IsVoter, cluster.IsAwaited)
 	switch {
 	case quorum.Holds(healthy, voters) && healthy == v.Want.Size && voters == v.Want.Size:
-		return is(metav1.ConditionTrue, v1alpha1.ReasonHealthy, "all %d members are healthy", healthy)
+		return is(metav1.ConditionTrue, v1beta1.ReasonHealthy, "all %d members are healthy", healthy)
 	case quorum.Holds(healthy, voters):
-		return is(metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted", healthy, voters, v.Want.Size)
+		return is(metav1.ConditionTrue, v1beta1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted", healthy, voters, v.Want.Size)
 	case v.Unread == "" && quorum.Holds(healthy+unknown, voters+unknown):
-		return is(metav1.ConditionTrue, v1alpha1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted; "+
+		return is(metav1.ConditionTrue, v1beta1.ReasonQuorumHealthy, "%d of %d voters are healthy, %d are wanted; "+
 			"with %d unknown voters they are a quorum", healthy, voters, v.Want.Size, unknown)
 	case len(awaited) > 0 && healthy+len(awaited) == voters:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonRestarting, "%d of %d voters are healthy, %d are needed; the operator restarts %s",
+		return is(metav1.ConditionFalse, v1beta1.ReasonRestarting, "%d of %d voters are healthy, %d are needed; the operator restarts %s",
 			healthy, voters, quorum.Size(voters), strings.Join(cluster.Names(awaited), ", "))
 	case v.Locked:
-		return is(metav1.ConditionUnknown, v1alpha1.ReasonAuthenticationRequired, "whether members serve is not known: %s", v.Unread)
+		return is(metav1.ConditionUnknown, v1beta1.ReasonAuthenticationRequired, "whether members serve is not known: %s", v.Unread)
 	case unreachable(v) && v.Count(cluster.IsVoter, isSilent) == v.Count(cluster.IsVoter, isSilent, isSlow):
-		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "members whose pods are ready take connections of the operator and do "+
+		return is(metav1.ConditionUnknown, v1beta1.ReasonUnreachable, "members whose pods are ready take connections of the operator and do "+
 			"not answer in time: %s; look at their logs, at their CPU and at their disks", v.Unread)
 	case unreachable(v):
-		return is(metav1.ConditionUnknown, v1alpha1.ReasonUnreachable, "the operator cannot reach members whose pods are ready: %s; "+
-			"check network policies between the operator and port %d", v.Unread, v1alpha1.ClientPort)
+		return is(metav1.ConditionUnknown, v1beta1.ReasonUnreachable, "the operator cannot reach members whose pods are ready: %s; "+
+			"check network policies between the operator and port %d", v.Unread, v1beta1.ClientPort)
 	default:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonQuorumLost, "%d of %d voters are healthy, %d are needed",
+		return is(metav1.ConditionFalse, v1beta1.ReasonQuorumLost, "%d of %d voters are healthy, %d are needed",
 			healthy, v.Voters(), quorum.Size(v.Voters()))
 	}
 }
@@ -141,40 +141,41 @@ func isSlow(m cluster.Member) bool { return m.Slow }
 
 func progressing(v cluster.View, step plan.Step, err error) metav1.Condition {
 	is := func(status metav1.ConditionStatus, reason, message string) metav1.Condition {
-		return metav1.Condition{Type: v1alpha1.ConditionProgressing, Status: status, Reason: reason, Message: message}
+		return metav1.Condition{Type: v1beta1.ConditionProgressing, Status: status, Reason: reason, Message: message}
 	}
 	if err != nil {
-		return is(metav1.ConditionTrue, v1alpha1.ReasonStepFailed, "trying again: "+err.Error())
+		return is(metav1.ConditionTrue, v1beta1.ReasonStepFailed, "trying again: "+err.Error())
 	}
 	if v.Want.Paused != "" && !v.Deleting {
-		return is(metav1.ConditionFalse, v1alpha1.ReasonPaused, v.Want.Paused+": nothing is changed or healed")
+		return is(metav1.ConditionFalse, v1beta1.ReasonPaused, v.Want.Paused+": nothing is changed or healed")
 	}
 	wait, waits := step.(plan.Wait)
 	if waits && (isRestoring(v) || v.Restore.InPlace != "") && !v.Deleting && v.Want.Size > 0 {
-		return is(metav1.ConditionTrue, v1alpha1.ReasonRestoring, "waiting for "+wait.For)
+		return is(metav1.ConditionTrue, v1beta1.ReasonRestoring, "waiting for "+wait.For)
 	}
 	if waits && v.Certificates.Lacking && !v.Deleting && v.Want.Size > 0 {
-		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+wait.For)
+		return is(metav1.ConditionTrue, v1beta1.ReasonWaiting, "waiting for "+wait.For)
 	}
 	if _, refused := step.(plan.Refuse); !v.Formed() && !refused && !v.Deleting && v.Want.Size > 0 {
-		return is(metav1.ConditionTrue, v1alpha1.ReasonBootstrapping, "the first members are being started")
+		return is(metav1.ConditionTrue, v1beta1.ReasonBootstrapping, "the first members are being started")
 	}
 	switch s := step.(type) {
 	case plan.Refuse:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonRefused, s.Because)
+		return is(metav1.ConditionFalse, v1beta1.ReasonRefused, s.Because)
 	case plan.Done:
-		return is(metav1.ConditionFalse, v1alpha1.ReasonUpToDate, "nothing is left to do")
+		return is(metav1.ConditionFalse, v1beta1.ReasonUpToDate, "nothing is left to do")
 	case plan.Wait:
-		return is(metav1.ConditionTrue, v1alpha1.ReasonWaiting, "waiting for "+s.For)
+		return is(metav1.ConditionTrue, v1beta1.ReasonWaiting, "waiting for "+s.For)
 	case plan.Record:
 		if s.Fact.ClusterID != v.Record.ClusterID && s.Fact.ClusterID != "" {
-			return is(metav1.ConditionTrue, v1alpha1.ReasonActing, "the cluster has formed")
+			return is(metav1.ConditionTrue, v1beta1.ReasonActing, "the cluster has formed")
 		}
-	case plan.Apply, plan.CreatePods, plan.DeletePods, plan.MarkPods, plan.UpdateImage, plan.ResizePod, plan.AddLearner, plan.Promote,
+	case plan.Apply, plan.CreatePods, plan.DeletePods, plan.MarkPods, plan.UpdateImage, plan.ResizePod, plan.AddLearner,
+		plan.UpdatePeerURLs, plan.AdoptVolume, plan.Promote,
 		plan.MoveLeader, plan.RemoveMember, plan.Downgrade, plan.Compact, plan.DisarmAlarm, plan.Quarantine, plan.LiftQuarantine,
-		plan.DeleteVolume, plan.CreateBackup, plan.CreateRestore, plan.Hold, plan.RouteService, plan.ScaleStatefulSet:
+		plan.DeleteVolume, plan.CreateBackup, plan.CreateRestore, plan.Expire, plan.Hold, plan.RouteService, plan.ScaleStatefulSet:
 	}
-	return is(metav1.ConditionTrue, v1alpha1.ReasonActing, step.String())
+	return is(metav1.ConditionTrue, v1beta1.ReasonActing, step.String())
 }
 
 // faults are asked in order; the first that has something to say is what Degraded says.
@@ -182,35 +183,35 @@ var faults = []struct {
 	reason  string
 	message func(cluster.View) string
 }{
-	{v1alpha1.ReasonStepRejected, plan.Denied},
-	{v1alpha1.ReasonActionRequired, plan.LostAuthority},
-	{v1alpha1.ReasonActionRequired, plan.InTheWay},
-	{v1alpha1.ReasonCertificatesNotAccepted, uncertified},
-	{v1alpha1.ReasonRestoreFailing, restoreFailing},
-	{v1alpha1.ReasonRecovering, recovering},
-	{v1alpha1.ReasonForeignData, foreign},
-	{v1alpha1.ReasonDataDamaged, damaged},
-	{v1alpha1.ReasonDataDamaged, differing},
-	{v1alpha1.ReasonMemberBlocked, blocked},
-	{v1alpha1.ReasonAlarm, alarms},
-	{v1alpha1.ReasonMemberDown, down},
-	{v1alpha1.ReasonVolumeGrowthRefused, plan.Ungrown},
+	{v1beta1.ReasonStepRejected, plan.Denied},
+	{v1beta1.ReasonActionRequired, plan.LostAuthority},
+	{v1beta1.ReasonActionRequired, plan.InTheWay},
+	{v1beta1.ReasonCertificatesNotAccepted, uncertified},
+	{v1beta1.ReasonRestoreFailing, restoreFailing},
+	{v1beta1.ReasonRecovering, recovering},
+	{v1beta1.ReasonForeignData, foreign},
+	{v1beta1.ReasonDataDamaged, damaged},
+	{v1beta1.ReasonDataDamaged, differing},
+	{v1beta1.ReasonMemberBlocked, blocked},
+	{v1beta1.ReasonAlarm, alarms},
+	{v1beta1.ReasonMemberDown, down},
+	{v1beta1.ReasonVolumeGrowthRefused, plan.Ungrown},
 }
 
 func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 	is := func(reason, message string) metav1.Condition {
-		return metav1.Condition{Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: reason, Message: message}
+		return metav1.Condition{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionTrue, Reason: reason, Message: message}
 	}
 	refused, isRefused := step.(plan.Refuse)
 	switch {
 	case v.NotRoot != "":
-		return is(v1alpha1.ReasonOperatorNotRoot, v.NotRoot)
+		return is(v1beta1.ReasonOperatorNotRoot, v.NotRoot)
 	case err != nil:
-		return is(v1alpha1.ReasonStepRejected, err.Error())
+		return is(v1beta1.ReasonStepRejected, err.Error())
 	case ended(v) != "":
-		return is(v1alpha1.ReasonAuthorityEnds, ended(v))
+		return is(v1beta1.ReasonAuthorityEnds, ended(v))
 	case isRefused && !refused.Denied:
-		return is(v1alpha1.ReasonActionRequired, refused.Because)
+		return is(v1beta1.ReasonActionRequired, refused.Because)
 	}
 	for _, fault := range faults {
 		if message := fault.message(v); message != "" {
@@ -219,12 +220,12 @@ func degraded(v cluster.View, step plan.Step, err error) metav1.Condition {
 	}
 	message := noFault
 	if end, urgent := plan.EndOfAuthority(v); urgent {
-		return is(v1alpha1.ReasonAuthorityEnds, end)
+		return is(v1beta1.ReasonAuthorityEnds, end)
 	} else if end != "" {
 		message += " yet; " + end
 	}
 	return metav1.Condition{
-		Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAsExpected, Message: message,
+		Type: v1beta1.ConditionDegraded, Status: metav1.ConditionFalse, Reason: v1beta1.ReasonAsExpected, Message: message,
 	}
 }
 

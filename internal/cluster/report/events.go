@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
@@ -23,7 +23,7 @@ type Event struct {
 
 // Events are what happened between two statuses: one for the step if it has succeeded and changes
 // something, and one for each condition whose new status or reason is worth an event.
-func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error) []Event {
+func Events(before, after v1beta1.EtcdClusterStatus, step plan.Step, err error) []Event {
 	var events []Event
 	if reason := plan.KindOf(step).Event; reason != "" && err == nil {
 		events = append(events, Event{corev1.EventTypeNormal, reason, "Step", shortened(step.String())})
@@ -31,25 +31,25 @@ func Events(before, after v1alpha1.EtcdClusterStatus, step plan.Step, err error)
 	if note := revokedSince(before.Revocations, after.Revocations); note != "" {
 		events = append(events, Event{corev1.EventTypeNormal, "CertificatesRevoked", "Observe", note})
 	}
-	if c := turned(before, after, v1alpha1.ConditionAvailable); c != nil && !isForming(c) {
+	if c := turned(before, after, v1beta1.ConditionAvailable); c != nil && !isForming(c) {
 		events = append(events, Event{severity(c), c.Reason, "Observe", c.Message})
 	}
-	if c := turned(before, after, v1alpha1.ConditionDegraded); c != nil && c.Status == metav1.ConditionTrue {
+	if c := turned(before, after, v1beta1.ConditionDegraded); c != nil && c.Status == metav1.ConditionTrue {
 		events = append(events, Event{corev1.EventTypeWarning, c.Reason, "Observe", c.Message})
 	}
-	if c := turned(before, after, v1alpha1.ConditionPerformanceDegraded); c != nil && c.Status == metav1.ConditionTrue {
+	if c := turned(before, after, v1beta1.ConditionPerformanceDegraded); c != nil && c.Status == metav1.ConditionTrue {
 		events = append(events, Event{corev1.EventTypeWarning, c.Reason, "Observe", c.Message})
 	}
-	if c := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionDegraded); isForewarned(c) &&
-		!isForewarned(meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionDegraded)) {
-		events = append(events, Event{corev1.EventTypeWarning, v1alpha1.ReasonAuthorityEnds, "Observe", c.Message})
+	if c := meta.FindStatusCondition(after.Conditions, v1beta1.ConditionDegraded); isForewarned(c) &&
+		!isForewarned(meta.FindStatusCondition(before.Conditions, v1beta1.ConditionDegraded)) {
+		events = append(events, Event{corev1.EventTypeWarning, v1beta1.ReasonAuthorityEnds, "Observe", c.Message})
 	}
 	return events
 }
 
 // revokedSince says that certificates are revoked; empty if that is no news.
-func revokedSince(before, after *v1alpha1.RevocationStatus) string {
-	isDone := func(r *v1alpha1.RevocationStatus) bool { return r != nil && r.Phase == v1alpha1.RevocationDone }
+func revokedSince(before, after *v1beta1.RevocationStatus) string {
+	isDone := func(r *v1beta1.RevocationStatus) bool { return r != nil && r.Phase == v1beta1.RevocationDone }
 	if !isDone(after) || len(after.Serials) == 0 || isDone(before) && before.RevokedAt == after.RevokedAt {
 		return ""
 	}
@@ -59,12 +59,12 @@ func revokedSince(before, after *v1alpha1.RevocationStatus) string {
 
 // isForming says whether the cluster has yet to serve for the first time, which is no news.
 func isForming(available *metav1.Condition) bool {
-	return available.Reason == v1alpha1.ReasonBootstrapping || available.Reason == v1alpha1.ReasonRestoring
+	return available.Reason == v1beta1.ReasonBootstrapping || available.Reason == v1beta1.ReasonRestoring
 }
 
 // isForewarned says whether nothing is wrong yet.
 func isForewarned(degraded *metav1.Condition) bool {
-	return degraded != nil && v1alpha1.CurrentReason(degraded.Reason) == v1alpha1.ReasonAsExpected && degraded.Message != noFault
+	return degraded != nil && v1beta1.CurrentReason(degraded.Reason) == v1beta1.ReasonAsExpected && degraded.Message != noFault
 }
 
 // OtherOperator says why this installation of the operator leaves a cluster alone. Installations are
@@ -113,7 +113,7 @@ func UnclearPause(v cluster.View) Event {
 // severity is a warning unless the cluster serves, or its user has stopped it.
 func severity(available *metav1.Condition) string {
 	switch available.Reason {
-	case v1alpha1.ReasonDeleting, v1alpha1.ReasonHibernated, v1alpha1.ReasonRestarting:
+	case v1beta1.ReasonDeleting, v1beta1.ReasonHibernated, v1beta1.ReasonRestarting:
 		return corev1.EventTypeNormal
 	}
 	if available.Status == metav1.ConditionTrue {
@@ -123,7 +123,7 @@ func severity(available *metav1.Condition) string {
 }
 
 // turned is the condition if its status or reason has changed.
-func turned(before, after v1alpha1.EtcdClusterStatus, kind string) *metav1.Condition {
+func turned(before, after v1beta1.EtcdClusterStatus, kind string) *metav1.Condition {
 	was, is := meta.FindStatusCondition(before.Conditions, kind), meta.FindStatusCondition(after.Conditions, kind)
 	if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
 		return nil

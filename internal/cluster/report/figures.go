@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -41,8 +41,15 @@ var (
 		"etcd_operator_cluster_last_verified_backup_timestamp_seconds", "When the newest backup was begun that has passed a trial.",
 		nil,
 	}
-	gaugeBackup = &Gauge{"etcd_operator_cluster_last_backup_timestamp_seconds", "When the newest backup was begun that is in a store.", nil}
-	gaugeEqual  = &Gauge{
+	gaugeBackup  = &Gauge{"etcd_operator_cluster_last_backup_timestamp_seconds", "When the newest backup was begun that is in a store.", nil}
+	gaugeLogFrom = &Gauge{
+		"etcd_operator_cluster_log_from_timestamp_seconds", "When the full backup was begun from which the continuous log leads on without a " +
+			"gap: from then on the cluster can be restored to any moment.", nil,
+	}
+	gaugeLogUntil = &Gauge{
+		"etcd_operator_cluster_log_until_timestamp_seconds", "Until when the continuous log has every change.", nil,
+	}
+	gaugeEqual = &Gauge{
 		"etcd_operator_cluster_last_equal_hashes_timestamp_seconds", "When the data of all members was last compared and found equal.", nil,
 	}
 	gaugeEnd = &Gauge{"etcd_operator_cluster_authority_end_timestamp_seconds", "When a certificate authority ends.", []string{"authority"}}
@@ -81,13 +88,14 @@ var (
 
 // Gauges are all that there are, in the order of the documentation.
 var Gauges = []*Gauge{
-	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeEqual, gaugeEnd,
+	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeLogFrom, gaugeLogUntil,
+	gaugeEqual, gaugeEnd,
 	gaugeRunning, gaugeVolumes, gaugeBackups, gaugeStored, gaugeTook, gaugeDrills, gaugeRecovery,
 	gaugeMember, gaugeLeader, gaugeSize, gaugeInUse, gaugeQuota, gaugeBehind, gaugeSlow,
 }
 
 // Figures are the numbers of a cluster after a look.
-func Figures(status v1alpha1.EtcdClusterStatus, v cluster.View) []Figure {
+func Figures(status v1beta1.EtcdClusterStatus, v cluster.View) []Figure {
 	_, led := v.Leader()
 	all := []Figure{
 		{gaugeInfo, []string{status.Version, status.TargetVersion}, 1},
@@ -101,6 +109,13 @@ func Figures(status v1alpha1.EtcdClusterStatus, v cluster.View) []Figure {
 	conditions := status.Conditions
 	if b := status.Backup; b != nil {
 		conditions = append(slices.Clip(conditions), b.Conditions...)
+	}
+	if l := status.Log; l != nil {
+		conditions = append(slices.Clip(conditions), l.Conditions...)
+		all = append(all, point(gaugeLogFrom, l.From)...)
+		if l.Until != nil {
+			all = append(all, Figure{gaugeLogUntil, nil, seconds(l.Until.Time)})
+		}
 	}
 	for _, c := range conditions {
 		all = append(all, Figure{gaugeCondition, []string{c.Type, string(c.Status), c.Reason}, 1})
@@ -130,14 +145,14 @@ func Figures(status v1alpha1.EtcdClusterStatus, v cluster.View) []Figure {
 }
 
 // BackupFigures are the numbers of a cluster's backups.
-func BackupFigures(backups []v1alpha1.EtcdBackup) []Figure {
+func BackupFigures(backups []v1beta1.EtcdBackup) []Figure {
 	var all []Figure
-	phases, stored := map[v1alpha1.BackupPhase]int{}, int64(0)
-	var newest *v1alpha1.EtcdBackup
+	phases, stored := map[v1beta1.BackupPhase]int{}, int64(0)
+	var newest *v1beta1.EtcdBackup
 	for i := range backups {
 		b := &backups[i]
 		phases[b.Status.Phase]++
-		if b.Status.Phase != v1alpha1.BackupComplete || b.Status.StartedAt == nil || b.Status.FinishedAt == nil {
+		if b.Status.Phase != v1beta1.BackupComplete || b.Status.StartedAt == nil || b.Status.FinishedAt == nil {
 			continue
 		}
 		if b.Status.StoredSize != nil {
@@ -160,10 +175,10 @@ func BackupFigures(backups []v1alpha1.EtcdBackup) []Figure {
 }
 
 // DrillFigures are the numbers of a cluster's drills.
-func DrillFigures(drills []v1alpha1.EtcdDrill) []Figure {
+func DrillFigures(drills []v1beta1.EtcdDrill) []Figure {
 	var all []Figure
 	type kind struct{ action, phase string }
-	numbers, newest := map[kind]int{}, map[string]v1alpha1.DrillResult{}
+	numbers, newest := map[kind]int{}, map[string]v1beta1.DrillResult{}
 	for i := range drills {
 		action := string(drills[i].Spec.Action)
 		for _, run := range runs(&drills[i]) {
@@ -183,15 +198,15 @@ func DrillFigures(drills []v1alpha1.EtcdDrill) []Figure {
 }
 
 // runs are the last one of a drill and those before it. What one that goes on has measured is not known yet.
-func runs(d *v1alpha1.EtcdDrill) []v1alpha1.DrillResult {
+func runs(d *v1beta1.EtcdDrill) []v1beta1.DrillResult {
 	if d.Status.Phase == "" { // it was created a moment ago
 		return nil
 	}
-	last := v1alpha1.DrillResult{Phase: d.Status.Phase}
+	last := v1beta1.DrillResult{Phase: d.Status.Phase}
 	if ended := d.Status.EndedAt; ended != nil {
 		last.EndedAt, last.RecoveredIn = *ended, d.Status.RecoveredIn
 	}
-	return append([]v1alpha1.DrillResult{last}, d.Status.History...)
+	return append([]v1beta1.DrillResult{last}, d.Status.History...)
 }
 
 // memberFigures leave out what a member does not say at present: a number that is old would look like one of now.
@@ -210,7 +225,7 @@ func memberFigures(m cluster.Member) []Figure {
 	return all
 }
 
-func point(of *Gauge, b *v1alpha1.BackupPoint) []Figure {
+func point(of *Gauge, b *v1beta1.BackupPoint) []Figure {
 	if b == nil {
 		return nil
 	}

@@ -4,24 +4,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // compared is the last comparison of members' data. Revised adds when it was. One that finds the same difference again is no news.
-func compared(last *v1alpha1.HashCheck, c cluster.Comparison) *v1alpha1.HashCheck {
+func compared(last *v1beta1.HashCheck, c cluster.Comparison) *v1beta1.HashCheck {
 	if !c.IsMade() {
 		return last
 	}
-	check := &v1alpha1.HashCheck{Revision: c.Revision, Verdict: v1alpha1.HashesEqual, Members: c.Members, Request: c.Request}
+	check := &v1beta1.HashCheck{Revision: c.Revision, Verdict: v1beta1.HashesEqual, Members: c.Members, Request: c.Request}
 	if last != nil {
 		check.EqualTime = last.EqualTime
 	}
 	switch {
 	case c.Differ:
-		check.Verdict, check.Message = v1alpha1.HashesDifferent, shortened(c.Message)
+		check.Verdict, check.Message = v1beta1.HashesDifferent, shortened(c.Message)
 	case c.Unknown != "":
-		check.Verdict, check.Message = v1alpha1.HashesUnknown, shortened(c.Unknown)
+		check.Verdict, check.Message = v1beta1.HashesUnknown, shortened(c.Unknown)
 	}
 	if c.Differ && last != nil && last.Verdict == check.Verdict && slices.Equal(last.Members, check.Members) && last.Request == check.Request {
 		return last

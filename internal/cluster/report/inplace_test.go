@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
 // giving is a cluster whose members were replaced by a-3, and what is seen of it.
-func giving(undo bool) (*v1alpha1.EtcdCluster, cluster.View) {
+func giving(undo bool) (*v1beta1.EtcdCluster, cluster.View) {
 	c := formed()
 	c.Status.Revision, c.Status.Joining, c.Status.LegacyEntries = 1000, "a-9", true
-	c.Status.Restore = &v1alpha1.RestoreStatus{
+	c.Status.Restore = &v1beta1.RestoreStatus{
 		Request: "er", RequestUID: "er-1", Members: []string{"a-3"}, RestoredAt: &metav1.Time{}, Undo: undo,
 	}
 	v := with(func(v *cluster.View) {
@@ -38,15 +38,20 @@ func giving(undo bool) (*v1alpha1.EtcdCluster, cluster.View) {
 func TestMembersGiveWay(t *testing.T) {
 	for _, undo := range []bool{false, true} {
 		c, v := giving(undo)
-		if waits := report.Status(c, v, plan.Wait{For: "pod a-0 to be gone"}, nil); waits.Format != v1alpha1.FormatRestoring {
+		if waits := report.Status(c, v, plan.Wait{For: "pod a-0 to be gone"}, nil); waits.Format != v1beta1.FormatRestoring {
 			t.Errorf("an operator that knows no restores would start the old members: format %d", waits.Format)
+		}
+		replays := c.DeepCopy()
+		replays.Status.Restore.Log = &v1beta1.RestoreLog{Lineage: "c1-0"}
+		if waits := report.Status(replays, v, plan.Wait{For: "pod a-0 to be gone"}, nil); waits.Format != v1beta1.FormatReplaying {
+			t.Errorf("an operator that knows no log would restore the backup alone: format %d", waits.Format)
 		}
 		step, because := plan.Next(v)
 		after := report.Status(c, v, step, nil)
 		if because != "restore in place" || after.Bootstrap == nil || !slices.Equal(after.Bootstrap.Members, []string{"a-3"}) {
 			t.Fatalf("%s (%s): %+v", step, because, after.Bootstrap)
 		}
-		if after.Bootstrap.Restore != c.Status.Restore.ID() || !after.Bootstrap.Adopted || after.Format != v1alpha1.FormatPlain {
+		if after.Bootstrap.Restore != c.Status.Restore.ID() || !after.Bootstrap.Adopted || after.Format != v1beta1.FormatPlain {
 			t.Errorf("%+v, format %d", after.Bootstrap, after.Format)
 		}
 		left := len(after.Members) + len(after.UnknownMembers) + int(after.Replicas) + int(after.ReadyMembers)
@@ -72,9 +77,9 @@ func TestGivingWayIsNoFault(t *testing.T) {
 			step = plan.Refuse{Because: problem}
 		}
 		all := report.Status(c, v, step, nil).Conditions
-		available := meta.FindStatusCondition(all, v1alpha1.ConditionAvailable)
-		degraded := meta.FindStatusCondition(all, v1alpha1.ConditionDegraded)
-		if available.Reason != v1alpha1.ReasonRestoring || !strings.Contains(available.Message, "are being replaced") {
+		available := meta.FindStatusCondition(all, v1beta1.ConditionAvailable)
+		degraded := meta.FindStatusCondition(all, v1beta1.ConditionDegraded)
+		if available.Reason != v1beta1.ReasonRestoring || !strings.Contains(available.Message, "are being replaced") {
 			t.Errorf("%+v", available)
 		}
 		if (degraded.Status == metav1.ConditionTrue) != (problem != "") || !strings.Contains(degraded.Message, problem) {
@@ -82,8 +87,8 @@ func TestGivingWayIsNoFault(t *testing.T) {
 		}
 	}
 	v.Restore.Failure = "the data of a-3 cannot be restored: connection refused"
-	degraded := meta.FindStatusCondition(report.Status(c, v, plan.Wait{For: "it"}, nil).Conditions, v1alpha1.ConditionDegraded)
-	if degraded.Reason != v1alpha1.ReasonRestoreFailing {
+	degraded := meta.FindStatusCondition(report.Status(c, v, plan.Wait{For: "it"}, nil).Conditions, v1beta1.ConditionDegraded)
+	if degraded.Reason != v1beta1.ReasonRestoreFailing {
 		t.Errorf("%+v", degraded)
 	}
 }
@@ -105,8 +110,8 @@ func TestFault103FillingThatFailsIsInDegraded(t *testing.T) {
 	} {
 		v := healthy()
 		v.Restore = test.restore
-		degraded := meta.FindStatusCondition(report.Status(formed(), v, plan.Done{}, nil).Conditions, v1alpha1.ConditionDegraded)
-		isReported := degraded.Reason == v1alpha1.ReasonRestoreFailing && degraded.Message == test.message
+		degraded := meta.FindStatusCondition(report.Status(formed(), v, plan.Done{}, nil).Conditions, v1beta1.ConditionDegraded)
+		isReported := degraded.Reason == v1beta1.ReasonRestoreFailing && degraded.Message == test.message
 		if (degraded.Status == metav1.ConditionTrue && isReported) != (test.message != "") {
 			t.Errorf("%s: %+v", name, degraded)
 		}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
@@ -23,7 +23,7 @@ func TestReady(t *testing.T) {
 		status metav1.ConditionStatus
 		reason string
 	}{
-		"as wanted":               {step: plan.Done{}, status: "True", reason: v1alpha1.ReasonHealthy},
+		"as wanted":               {step: plan.Done{}, status: "True", reason: v1beta1.ReasonHealthy},
 		"a certificate is issued": {step: plan.Apply{Objects: []cluster.Object{{Kind: "Secret", Name: "a"}}}, status: "True", reason: "Healthy"},
 		"a rotation waits": {
 			change: func(v *cluster.View) { v.Rotation.Await = "clients" }, step: plan.Wait{For: "clients"}, status: "True", reason: "Healthy",
@@ -35,34 +35,34 @@ func TestReady(t *testing.T) {
 			change: func(v *cluster.View) { v.Ending = []cluster.Ending{{Secret: "a-client-ca", Near: true}} },
 			step:   plan.Done{}, status: "True", reason: "Healthy",
 		},
-		"another wait":                 {step: plan.Wait{For: "etcd to answer"}, status: "False", reason: v1alpha1.ReasonWaiting},
-		"a member is replaced":         {step: plan.AddLearner{Name: "a-3"}, status: "False", reason: v1alpha1.ReasonActing},
-		"members run an older spec":    {change: outdated, step: plan.Apply{}, status: "False", reason: v1alpha1.ReasonActing},
-		"a step has failed":            {step: plan.Done{}, err: errors.New("no"), status: "False", reason: v1alpha1.ReasonStepRejected},
-		"a person is needed":           {step: plan.Refuse{Because: "no"}, status: "False", reason: v1alpha1.ReasonActionRequired},
-		"nothing is changed or healed": {change: paused, step: plan.Wait{For: "it"}, status: "False", reason: v1alpha1.ReasonPaused},
+		"another wait":                 {step: plan.Wait{For: "etcd to answer"}, status: "False", reason: v1beta1.ReasonWaiting},
+		"a member is replaced":         {step: plan.AddLearner{Name: "a-3"}, status: "False", reason: v1beta1.ReasonActing},
+		"members run an older spec":    {change: outdated, step: plan.Apply{}, status: "False", reason: v1beta1.ReasonActing},
+		"a step has failed":            {step: plan.Done{}, err: errors.New("no"), status: "False", reason: v1beta1.ReasonStepRejected},
+		"a person is needed":           {step: plan.Refuse{Because: "no"}, status: "False", reason: v1beta1.ReasonActionRequired},
+		"nothing is changed or healed": {change: paused, step: plan.Wait{For: "it"}, status: "False", reason: v1beta1.ReasonPaused},
 		"more are wanted": {
-			change: func(v *cluster.View) { v.Want.Size = 5 }, step: plan.Done{}, status: "False", reason: v1alpha1.ReasonQuorumHealthy,
+			change: func(v *cluster.View) { v.Want.Size = 5 }, step: plan.Done{}, status: "False", reason: v1beta1.ReasonQuorumHealthy,
 		},
 		"one is down": {
 			change: func(v *cluster.View) { v.Members[2].Healthy = false }, step: plan.Wait{For: "a-2"},
-			status: "False", reason: v1alpha1.ReasonQuorumHealthy,
+			status: "False", reason: v1beta1.ReasonQuorumHealthy,
 		},
 		"members cannot be read": {
 			change: func(v *cluster.View) { v.Unread, v.Locked = "locked", true; unhealthy(v) }, step: plan.Wait{For: "it"},
-			status: "Unknown", reason: v1alpha1.ReasonAuthenticationRequired,
+			status: "Unknown", reason: v1beta1.ReasonAuthenticationRequired,
 		},
-		"it hibernates":       {change: hibernating, step: plan.Done{}, status: "True", reason: v1alpha1.ReasonHibernated},
-		"it goes to sleep":    {change: hibernating, step: plan.Wait{For: "a-0 to end"}, status: "False", reason: v1alpha1.ReasonWaiting},
+		"it hibernates":       {change: hibernating, step: plan.Done{}, status: "True", reason: v1beta1.ReasonHibernated},
+		"it goes to sleep":    {change: hibernating, step: plan.Wait{For: "a-0 to end"}, status: "False", reason: v1beta1.ReasonWaiting},
 		"it is being deleted": {change: func(v *cluster.View) { v.Deleting = true }, step: plan.Done{}, status: "False", reason: "Deleting"},
 	} {
 		v := healthy()
 		if test.change != nil {
 			test.change(&v)
 		}
-		c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Generation: 7}}
+		c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Generation: 7}}
 		status := report.Status(c, v, test.step, test.err)
-		ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+		ready := meta.FindStatusCondition(status.Conditions, v1beta1.ConditionReady)
 		if ready == nil || ready.Status != test.status || ready.Reason != test.reason || ready.ObservedGeneration != 7 ||
 			status.ObservedGeneration != 7 {
 			t.Errorf("%s: %+v", name, ready)

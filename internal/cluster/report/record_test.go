@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
@@ -14,13 +14,13 @@ import (
 )
 
 // record is the part of a status that is remembered, not seen.
-func record(s v1alpha1.EtcdClusterStatus) v1alpha1.EtcdClusterStatus {
-	return v1alpha1.EtcdClusterStatus{Bootstrap: s.Bootstrap, ClusterID: s.ClusterID, NextSerial: s.NextSerial, Joining: s.Joining}
+func record(s v1beta1.EtcdClusterStatus) v1beta1.EtcdClusterStatus {
+	return v1beta1.EtcdClusterStatus{Bootstrap: s.Bootstrap, ClusterID: s.ClusterID, NextSerial: s.NextSerial, Joining: s.Joining}
 }
 
 // TestFailedStepIsNotRemembered: only what has succeeded may be relied on later.
 func TestFailedStepIsNotRemembered(t *testing.T) {
-	for _, c := range []*v1alpha1.EtcdCluster{unplanned(), unformed(), formed(), joining()} {
+	for _, c := range []*v1beta1.EtcdCluster{unplanned(), unformed(), formed(), joining()} {
 		for _, step := range everyStep() {
 			if after := report.Status(c, healthy(), step, errWrite); !reflect.DeepEqual(record(after), record(c.Status)) {
 				t.Errorf("%T: remembered %+v, was %+v", step, record(after), record(c.Status))
@@ -33,20 +33,20 @@ func TestFailedStepIsNotRemembered(t *testing.T) {
 func TestStepsAreRemembered(t *testing.T) {
 	for _, test := range []struct {
 		step plan.Step
-		want v1alpha1.EtcdClusterStatus
+		want v1beta1.EtcdClusterStatus
 	}{
-		{plan.RecordFirstMembers(unseen, first), v1alpha1.EtcdClusterStatus{
-			Bootstrap: &v1alpha1.Bootstrap{Token: "u1", Members: first, NetworkPolicy: true}, NextSerial: 3,
+		{plan.RecordFirstMembers(unseen, first), v1beta1.EtcdClusterStatus{
+			Bootstrap: &v1beta1.Bootstrap{Token: "u1", Members: first, NetworkPolicy: true}, NextSerial: 3,
 		}},
-		{plan.RecordAdoption(unseen, "u0", []string{"a-2", "a-6"}, true), v1alpha1.EtcdClusterStatus{
-			Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: []string{"a-2", "a-6"}, Adopted: true, NetworkPolicy: true}, NextSerial: 7,
+		{plan.RecordAdoption(unseen, "u0", []string{"a-2", "a-6"}, true), v1beta1.EtcdClusterStatus{
+			Bootstrap: &v1beta1.Bootstrap{Token: "u0", Members: []string{"a-2", "a-6"}, Adopted: true, NetworkPolicy: true}, NextSerial: 7,
 		}},
-		{plan.RecordAdoption(unseen, "u0", first, false), v1alpha1.EtcdClusterStatus{
-			Bootstrap: &v1alpha1.Bootstrap{Token: "u0", Members: first, NetworkPolicy: true}, NextSerial: 3,
+		{plan.RecordAdoption(unseen, "u0", first, false), v1beta1.EtcdClusterStatus{
+			Bootstrap: &v1beta1.Bootstrap{Token: "u0", Members: first, NetworkPolicy: true}, NextSerial: 3,
 		}},
-		{plan.RecordFormation(unseen, "c9", ""), v1alpha1.EtcdClusterStatus{ClusterID: "c9"}},
-		{plan.ReserveName(unseen, "a-5"), v1alpha1.EtcdClusterStatus{Joining: "a-5", NextSerial: 6}},
-		{plan.Done{}, v1alpha1.EtcdClusterStatus{}},
+		{plan.RecordFormation(unseen, "c9", ""), v1beta1.EtcdClusterStatus{ClusterID: "c9"}},
+		{plan.ReserveName(unseen, "a-5"), v1beta1.EtcdClusterStatus{Joining: "a-5", NextSerial: 6}},
+		{plan.Done{}, v1beta1.EtcdClusterStatus{}},
 	} {
 		if got := record(report.Status(unplanned(), unseen, test.step, nil)); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: remembered %+v, want %+v", test.step, got, test.want)
@@ -66,7 +66,7 @@ func TestNextSerialOnlyGrows(t *testing.T) {
 		return all
 	}
 	for range 5000 {
-		c := []*v1alpha1.EtcdCluster{unplanned(), unformed(), formed()}[random.IntN(3)]
+		c := []*v1beta1.EtcdCluster{unplanned(), unformed(), formed()}[random.IntN(3)]
 		c.Status.NextSerial = int64(random.IntN(12))
 		steps := append(everyStep(),
 			plan.RecordFirstMembers(unseen, names()), plan.RecordAdoption(unseen, "u0", names(), false),

@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
@@ -32,6 +32,9 @@ func TestRecoveryIsRemembered(t *testing.T) {
 	if c.Status.Recovering != "" {
 		t.Errorf("still recovering %q", c.Status.Recovering)
 	}
+	if c.Status.Recoveries != 1 {
+		t.Errorf("%d recoveries are counted", c.Status.Recoveries)
+	}
 }
 
 // TestRollBackIsRemembered: in full, for as long as the spec is seen to want the same.
@@ -56,7 +59,7 @@ func TestRollBackIsRemembered(t *testing.T) {
 // TestFault13NewerStatusIsKept: as it is, whatever is seen.
 func TestFault13NewerStatusIsKept(t *testing.T) {
 	c := formed()
-	c.Status.Format, c.Status.Members = v1alpha1.StatusFormat+1, nil
+	c.Status.Format, c.Status.Members = v1beta1.StatusFormat+1, nil
 	before := *c.Status.DeepCopy()
 	v := healthy()
 	v.Newer = "its format"
@@ -105,7 +108,7 @@ func TestLegacyEntriesAreRemembered(t *testing.T) {
 			t.Errorf("adopted with data %t: %t", formed, adopted.LegacyEntries)
 		}
 		restored := unplanned()
-		restored.Status.Restore = &v1alpha1.RestoreStatus{}
+		restored.Status.Restore = &v1beta1.RestoreStatus{}
 		if report.Status(restored, unseen, plan.RecordAdoption(unseen, "u0", first, formed), nil).LegacyEntries {
 			t.Error("a restore has made new logs, and they count as old")
 		}

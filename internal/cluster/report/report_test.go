@@ -17,7 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
@@ -31,22 +31,22 @@ var first = []string{"a-0", "a-1", "a-2"}
 var unseen = cluster.View{Name: "a", UID: "u1"}
 
 // unplanned is a cluster that was just created.
-func unplanned() *v1alpha1.EtcdCluster {
-	return &v1alpha1.EtcdCluster{
+func unplanned() *v1beta1.EtcdCluster {
+	return &v1beta1.EtcdCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1", Generation: 7},
-		Spec:       v1alpha1.EtcdClusterSpec{Size: ptr.To[int32](3), Version: "3.6.16"},
+		Spec:       v1beta1.EtcdClusterSpec{Size: ptr.To[int32](3), Version: "3.6.16"},
 	}
 }
 
 // unformed is one whose first members are chosen.
-func unformed() *v1alpha1.EtcdCluster {
+func unformed() *v1beta1.EtcdCluster {
 	c := unplanned()
 	c.Status = report.Status(c, unseen, plan.RecordFirstMembers(unseen, first), nil)
 	return c
 }
 
 // formed is one that was as wanted a moment ago.
-func formed() *v1alpha1.EtcdCluster {
+func formed() *v1beta1.EtcdCluster {
 	c := unformed()
 	c.Status = report.Status(c, healthy(), plan.RecordFormation(unseen, "c1", ""), nil)
 	c.Status = report.Status(c, healthy(), plan.Done{}, nil)
@@ -163,7 +163,7 @@ var errWrite = errors.New(`create a-1: pods "a-1" is forbidden: exceeded quota`)
 // A moment is one reconcile as the report sees it.
 type moment struct {
 	name string
-	c    *v1alpha1.EtcdCluster
+	c    *v1beta1.EtcdCluster
 	view cluster.View
 	step plan.Step
 	err  error
@@ -512,7 +512,7 @@ func moments() []moment {
 }
 
 // joining is the formed cluster for which the name a-3 is reserved.
-func joining() *v1alpha1.EtcdCluster {
+func joining() *v1beta1.EtcdCluster {
 	c := formed()
 	c.Status.Joining, c.Status.NextSerial = "a-3", 4
 	return c
@@ -524,7 +524,7 @@ type page struct {
 	Members, Conditions, Events []string
 }
 
-func pageOf(status v1alpha1.EtcdClusterStatus, events []report.Event) page {
+func pageOf(status v1beta1.EtcdClusterStatus, events []report.Event) page {
 	p := page{
 		Record: map[string]any{
 			"bootstrap": status.Bootstrap, "clusterID": status.ClusterID, "nextSerial": status.NextSerial, "joining": status.Joining,
@@ -597,13 +597,13 @@ func TestWhatUsersRead(t *testing.T) {
 }
 
 // stored is the status as the API server gives it back.
-func stored(t *testing.T, status v1alpha1.EtcdClusterStatus) v1alpha1.EtcdClusterStatus {
+func stored(t *testing.T, status v1beta1.EtcdClusterStatus) v1beta1.EtcdClusterStatus {
 	t.Helper()
 	text, err := json.Marshal(status)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back v1alpha1.EtcdClusterStatus
+	var back v1beta1.EtcdClusterStatus
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
@@ -635,7 +635,7 @@ func TestPortsThatDifferEachTimeAreNotSaid(t *testing.T) {
 		"get secret a: dial tcp %s->10.96.0.1:443: i/o timeout", "a webhook: read udp %s->10.96.0.10:443: refused",
 		"read tcp [%s->[fd00::2]:443: reset",
 	} {
-		after := func(from string) v1alpha1.EtcdClusterStatus {
+		after := func(from string) v1beta1.EtcdClusterStatus {
 			fails := fmt.Sprintf(text, from)
 			v := with(func(v *cluster.View) { v.Members[0].Pod.Trouble, v.Members[1].Pod.Denied.Because = fails, fails })
 			return report.Status(formed(), v, plan.Promote{Name: "a-3"}, errors.New(fails))
@@ -705,7 +705,7 @@ func TestEventOfTheLongestStep(t *testing.T) {
 	}
 	back := plan.RecordRollBack(healthy(), "3.6.16", "", strings.Repeat("0/900 nodes are available: é; ", 50))
 	for _, step := range []plan.Step{apply, start, plan.RecordFirstMembers(unseen, start.Names), grow, back} {
-		for _, e := range report.Events(v1alpha1.EtcdClusterStatus{}, v1alpha1.EtcdClusterStatus{}, step, nil) {
+		for _, e := range report.Events(v1beta1.EtcdClusterStatus{}, v1beta1.EtcdClusterStatus{}, step, nil) {
 			if len(e.Note) > 1024 {
 				t.Errorf("%d bytes: %s", len(e.Note), e.Note)
 			}
@@ -716,11 +716,11 @@ func TestEventOfTheLongestStep(t *testing.T) {
 // TestEveryStepThatChangesSomethingHasAnEvent: and none that rests.
 func TestEveryStepThatChangesSomethingHasAnEvent(t *testing.T) {
 	for _, step := range everyStep() {
-		events := report.Events(v1alpha1.EtcdClusterStatus{}, v1alpha1.EtcdClusterStatus{}, step, nil)
+		events := report.Events(v1beta1.EtcdClusterStatus{}, v1beta1.EtcdClusterStatus{}, step, nil)
 		if (len(events) == 0) != plan.Rests(step) {
 			t.Errorf("%T: events %v", step, events)
 		}
-		if failed := report.Events(v1alpha1.EtcdClusterStatus{}, v1alpha1.EtcdClusterStatus{}, step, errWrite); len(failed) > 0 {
+		if failed := report.Events(v1beta1.EtcdClusterStatus{}, v1beta1.EtcdClusterStatus{}, step, errWrite); len(failed) > 0 {
 			t.Errorf("%T that failed: events %v", step, failed)
 		}
 	}
@@ -747,6 +747,8 @@ func everyStep() []plan.Step {
 		plan.DeletePods{How: plan.AtOnce},
 		plan.ReserveName(unseen, "a-5"),
 		plan.AddLearner{Name: "a-5"},
+		plan.UpdatePeerURLs{Name: "a-5"},
+		plan.AdoptVolume{Name: "a-5"},
 		plan.Promote{Name: "a-5"},
 		plan.MoveLeader{From: "a-0", To: "a-1"},
 		plan.RemoveMember{Name: "a-1"},

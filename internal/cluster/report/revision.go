@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
@@ -18,7 +18,7 @@ const revisionEvery = 10 * time.Minute
 // Revised is the status after the step with the revision of etcd's data that the cluster is known to have,
 // if the status is written anyway or its revision is older than revisionEvery. The lowest confirmed
 // revision counts, not what one member that is ahead says alone.
-func Revised(before, after v1alpha1.EtcdClusterStatus, v cluster.View, now time.Time) v1alpha1.EtcdClusterStatus {
+func Revised(before, after v1beta1.EtcdClusterStatus, v cluster.View, now time.Time) v1beta1.EtcdClusterStatus {
 	for i := range after.Members {
 		if last := after.Members[i].LastDefragmentation; last != nil && last.Time.IsZero() {
 			last.Time = metav1.Time{Time: now.UTC().Truncate(time.Second)}
@@ -27,7 +27,7 @@ func Revised(before, after v1alpha1.EtcdClusterStatus, v cluster.View, now time.
 	if check := after.LastHashCheck; check != nil && check.Time.IsZero() {
 		at := metav1.Time{Time: now.UTC().Truncate(time.Second)}
 		check.Time = at
-		if check.Verdict == v1alpha1.HashesEqual {
+		if check.Verdict == v1beta1.HashesEqual {
 			check.EqualTime = &at
 		}
 	}
@@ -40,6 +40,9 @@ func Revised(before, after v1alpha1.EtcdClusterStatus, v cluster.View, now time.
 		return after
 	case equality.Semantic.DeepEqual(before, after) && isRecent(after.RevisionTime, now) && lowest > after.Revision:
 		return after
+	}
+	if lowest < after.Revision {
+		after.Recoveries++ // the loss of what came after was accepted
 	}
 	after.Revision, after.RevisionTime = lowest, &metav1.Time{Time: now.UTC().Truncate(time.Second)}
 	return after

@@ -6,7 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
@@ -19,7 +19,7 @@ func TestRevisionIsWrittenRarely(t *testing.T) {
 	for name, test := range map[string]struct {
 		since     time.Duration // when it was written last
 		confirmed []int64       // by healthy members
-		change    func(after *v1alpha1.EtcdClusterStatus, v *cluster.View)
+		change    func(after *v1beta1.EtcdClusterStatus, v *cluster.View)
 		want      int64
 	}{
 		"no write":                          {since: 9 * time.Minute, confirmed: []int64{100, 100}, want: 100},
@@ -35,7 +35,7 @@ func TestRevisionIsWrittenRarely(t *testing.T) {
 		"no quorum":                         {since: time.Hour, confirmed: []int64{120}, change: unread, want: 100},
 		"recovering":                        {since: time.Hour, confirmed: []int64{120}, change: recovering, want: 100},
 	} {
-		before := v1alpha1.EtcdClusterStatus{ClusterID: formed, Revision: 100, RevisionTime: &metav1.Time{Time: noon.Add(-test.since)}}
+		before := v1beta1.EtcdClusterStatus{ClusterID: formed, Revision: 100, RevisionTime: &metav1.Time{Time: noon.Add(-test.since)}}
 		v := cluster.View{Name: "a", Record: cluster.Record{ClusterID: formed, Revision: 100}}
 		for _, revision := range test.confirmed {
 			v.Members = append(v.Members, cluster.Member{Healthy: true, Confirmed: revision})
@@ -48,13 +48,16 @@ func TestRevisionIsWrittenRarely(t *testing.T) {
 		if got.Revision != test.want || (got.Revision != 100) != got.RevisionTime.Time.Equal(noon) {
 			t.Errorf("%s: revision %d of %s, want %d", name, got.Revision, got.RevisionTime, test.want)
 		}
+		if isLoss := test.want < 100; isLoss != (got.Recoveries == 1) {
+			t.Errorf("%s: %d losses were accepted", name, got.Recoveries)
+		}
 	}
 }
 
-func degraded(after *v1alpha1.EtcdClusterStatus, _ *cluster.View) { after.ReadyMembers++ }
+func degraded(after *v1beta1.EtcdClusterStatus, _ *cluster.View) { after.ReadyMembers++ }
 
-func accepted(_ *v1alpha1.EtcdClusterStatus, v *cluster.View) { v.Want.Accepted = "a@100" }
+func accepted(_ *v1beta1.EtcdClusterStatus, v *cluster.View) { v.Want.Accepted = "a@100" }
 
-func unread(_ *v1alpha1.EtcdClusterStatus, v *cluster.View) { v.Unread = "no leader" }
+func unread(_ *v1beta1.EtcdClusterStatus, v *cluster.View) { v.Unread = "no leader" }
 
-func recovering(after *v1alpha1.EtcdClusterStatus, _ *cluster.View) { after.Recovering = "a-0" }
+func recovering(after *v1beta1.EtcdClusterStatus, _ *cluster.View) { after.Recovering = "a-0" }

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
@@ -16,8 +16,8 @@ import (
 func TestFault83Degraded(t *testing.T) {
 	v := with(func(v *cluster.View) { v.NotRoot = "etcd does not accept the operator as root" })
 	after := report.Status(formed(), v, plan.AddLearner{}, errors.New("add learner: user name not found"))
-	degraded := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionDegraded)
-	if degraded == nil || degraded.Reason != v1alpha1.ReasonOperatorNotRoot || degraded.Message != v.NotRoot {
+	degraded := meta.FindStatusCondition(after.Conditions, v1beta1.ConditionDegraded)
+	if degraded == nil || degraded.Reason != v1beta1.ReasonOperatorNotRoot || degraded.Message != v.NotRoot {
 		t.Errorf("Degraded is %+v", degraded)
 	}
 }

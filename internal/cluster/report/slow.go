@@ -6,15 +6,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
 // anomalies are by which members are slow.
-func anomalies(all []cluster.Anomaly) []v1alpha1.Anomaly {
-	var said []v1alpha1.Anomaly
+func anomalies(all []cluster.Anomaly) []v1beta1.Anomaly {
+	var said []v1beta1.Anomaly
 	for _, a := range all {
-		said = append(said, v1alpha1.Anomaly{
+		said = append(said, v1beta1.Anomaly{
 			Member: a.Member, Signal: a.Signal, Value: a.Figure(a.Value), Usual: a.Figure(a.Usual),
 			Since: metav1.NewTime(a.Since.UTC().Truncate(time.Second)),
 		})
@@ -30,12 +30,12 @@ func performance(v cluster.View) metav1.Condition {
 	}
 	if len(all) == 0 {
 		return metav1.Condition{
-			Type: v1alpha1.ConditionPerformanceDegraded, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonAsExpected,
+			Type: v1beta1.ConditionPerformanceDegraded, Status: metav1.ConditionFalse, Reason: v1beta1.ReasonAsExpected,
 			Message: "no member is slower than the others",
 		}
 	}
 	return metav1.Condition{
-		Type: v1alpha1.ConditionPerformanceDegraded, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSlowMember,
+		Type: v1beta1.ConditionPerformanceDegraded, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonSlowMember,
 		Message: strings.Join(all, "; ") + "; leadership is moved away from a slow member; look at its disk, its CPU and its node",
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
@@ -15,16 +15,16 @@ import (
 
 // TestSlowMember: the condition, the event, the status and the metric of a member that has become slow.
 func TestSlowMember(t *testing.T) {
-	c, v := &v1alpha1.EtcdCluster{}, cluster.View{Name: "a", Record: cluster.Record{ClusterID: "c1"}}
+	c, v := &v1beta1.EtcdCluster{}, cluster.View{Name: "a", Record: cluster.Record{ClusterID: "c1"}}
 	before := report.Status(c, v, plan.Done{}, nil)
 	v.Anomalies = []cluster.Anomaly{{Member: "a-1", Signal: "fsync", Value: 0.052, Usual: 0.0021, Since: time.Unix(7, 0)}}
 	after := report.Status(c, v, plan.Done{}, nil)
 	if a := after.Anomalies; len(a) != 1 || a[0].Value != "52ms" || a[0].Usual != "2.1ms" || a[0].Since.Unix() != 7 {
 		t.Errorf("%+v", a)
 	}
-	is := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionPerformanceDegraded)
+	is := meta.FindStatusCondition(after.Conditions, v1beta1.ConditionPerformanceDegraded)
 	was := meta.FindStatusCondition(before.Conditions, is.Type)
-	if was.Reason != v1alpha1.ReasonAsExpected || is.Reason != v1alpha1.ReasonSlowMember {
+	if was.Reason != v1beta1.ReasonAsExpected || is.Reason != v1beta1.ReasonSlowMember {
 		t.Errorf("%+v, then %+v", was, is)
 	}
 	events := report.Events(before, after, plan.Done{}, nil)

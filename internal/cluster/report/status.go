@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/limits"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
@@ -28,7 +28,7 @@ import (
 // the step records, and never what a step will do that the plan has not chosen.
 //
 // A status that a newer operator has written keeps what only that one understands.
-func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) v1alpha1.EtcdClusterStatus {
+func Status(c *v1beta1.EtcdCluster, v cluster.View, step plan.Step, err error) v1beta1.EtcdClusterStatus {
 	status := *c.Status.DeepCopy()
 	if v.Newer != "" {
 		return status
@@ -41,7 +41,7 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 	if !v.Deleting {
 		facts(&status, c, v)
 	}
-	status.ObservedGeneration, status.Format = c.Generation, format(status, v)
+	status.ObservedGeneration, status.Format = c.Generation, format(c, status, v)
 	if v.Want.Forbidden == "" {
 		status.LastAllowed = limits.Sum(c)
 	}
@@ -50,15 +50,27 @@ func Status(c *v1alpha1.EtcdCluster, v cluster.View, step plan.Step, err error) 
 }
 
 // format is the oldest one that an operator must understand to do no harm.
-func format(status v1alpha1.EtcdClusterStatus, v cluster.View) int32 {
-	if status.Revocations != nil {
-		return v1alpha1.FormatRevoking
-	}
+func format(c *v1beta1.EtcdCluster, status v1beta1.EtcdClusterStatus, v cluster.View) int32 {
 	begins := v.Restore.Wanted && status.Bootstrap == nil && status.ClusterID == ""
-	if begins || (&v1alpha1.EtcdCluster{Status: status}).IsRestoring() {
-		return v1alpha1.FormatRestoring
+	restores := (&v1beta1.EtcdCluster{Status: status}).IsRestoring()
+	if begins && hasTarget(c) || restores && status.Restore.Log != nil {
+		return v1beta1.FormatReplaying
 	}
-	return v1alpha1.FormatPlain
+	if t := status.TLS; t != nil && t.Phase != v1beta1.TLSStable {
+		return v1beta1.FormatSwitchingTLS
+	}
+	if status.Revocations != nil {
+		return v1beta1.FormatRevoking
+	}
+	if begins || restores {
+		return v1beta1.FormatRestoring
+	}
+	return v1beta1.FormatPlain
+}
+
+// hasTarget says whether the cluster is to begin with a backup and the log after it.
+func hasTarget(c *v1beta1.EtcdCluster) bool {
+	return c.Spec.Bootstrap != nil && c.Spec.Bootstrap.Restore != nil && c.Spec.Bootstrap.Restore.Target != nil
 }
 
 // afterFormation is the view once the cluster ID is recorded, and the end of the bootstrap if the plan says that nothing is left to do.
@@ -84,7 +96,7 @@ func chosenOnly(v cluster.View, step plan.Step) cluster.View {
 }
 
 // remember writes into the status what only the status can remember.
-func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step) {
+func remember(status *v1beta1.EtcdClusterStatus, v cluster.View, step plan.Step) {
 	if v.Record.RolledBack.Version == "" {
 		status.Rollback = nil // what failed is no longer wanted
 	}
@@ -98,10 +110,16 @@ func remember(status *v1alpha1.EtcdClusterStatus, v cluster.View, step plan.Step
 	}
 }
 
+func countRecovery(status *v1beta1.EtcdClusterStatus, from string) {
+	if from != "" && from != status.Recovering {
+		status.Recoveries++ // what only others have had is given up
+	}
+}
+
 // write brings the status to the record as it is to be.
-func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
+func write(status *v1beta1.EtcdClusterStatus, was, is cluster.Record) {
 	if is.Token != "" && (is.ClusterID == "" || was.Token == "") {
-		status.Bootstrap = &v1alpha1.Bootstrap{
+		status.Bootstrap = &v1beta1.Bootstrap{
 			Token: is.Token, Members: is.First, Adopted: is.Adopted, Restore: is.Restore, NetworkPolicy: is.HasNetworkPolicy,
 		}
 	}
@@ -109,6 +127,7 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 	if is.Restore != was.Restore {
 		status.LegacyEntries = status.Restore != nil && status.Restore.Undo // only an undo brings old logs back
 	}
+	countRecovery(status, is.Recovering)
 	status.ClusterID, status.Joining, status.Recovering = is.ClusterID, is.Joining, is.Recovering
 	status.NextSerial = max(status.NextSerial, int64(is.NextSerial))
 	if is.Revision == 0 {
@@ -118,7 +137,7 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 		status.AwaitedBackup = awaited(is.Awaited)
 	}
 	if status.Defragmenting = nil; is.Defragmenting.Member != "" {
-		status.Defragmenting = &v1alpha1.DefragmentingStatus{
+		status.Defragmenting = &v1beta1.DefragmentingStatus{
 			Member: is.Defragmenting.Member, PodUID: is.Defragmenting.Pod, Size: *resource.NewQuantity(is.Defragmenting.Size, resource.BinarySI),
 		}
 	}
@@ -128,29 +147,33 @@ func write(status *v1alpha1.EtcdClusterStatus, was, is cluster.Record) {
 	status.Tuned = recommendations(is.Tuned)
 	adopting(status, was.Adopting, is.Adopting)
 	if is.Replacing != was.Replacing {
-		status.SlowReplacement = &v1alpha1.SlowReplacement{
+		status.SlowReplacement = &v1beta1.SlowReplacement{
 			Member: is.Replacing.Member, Why: is.Replacing.Why, Since: metav1.Unix(is.Replacing.Since, 0),
 		}
 	}
 	if is.Scaled != was.Scaled {
 		status.Autoscale = autoscaled(is.Scaled)
 	}
+	if is.TLS != was.TLS {
+		status.TLS = tlsStatus(is.TLS)
+	}
 	if is.RolledBack != was.RolledBack {
-		status.Rollback = new(v1alpha1.Rollback(is.RolledBack))
+		status.Rollback = new(v1beta1.Rollback(is.RolledBack))
 	}
 }
 
-func awaited(a cluster.Awaited) *v1alpha1.AwaitedBackup {
+func awaited(a cluster.Awaited) *v1beta1.AwaitedBackup {
 	if a == (cluster.Awaited{}) {
 		return nil
 	}
-	return new(v1alpha1.AwaitedBackup(a))
+	return new(v1beta1.AwaitedBackup(a))
 }
 
 // facts are what is seen of the members, once they are a cluster.
-func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluster.View) {
+func facts(status *v1beta1.EtcdClusterStatus, c *v1beta1.EtcdCluster, v cluster.View) {
 	status.Selector = specs.SelectorText(c)
 	status.Endpoint = specs.Endpoint(c)
+	status.Profile = specs.Profile(c)
 	if v.Outside.Read {
 		status.ExternalEndpoints = externalEndpoints(v.Outside)
 	}
@@ -158,6 +181,9 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	status.UnknownMembers = unknownMembers(v.Unknown)
 	if !v.Formed() {
 		return // while the first members start, their conditions say enough
+	}
+	if status.TLS == nil {
+		status.TLS = &v1beta1.TLSStatus{Mode: v1beta1.TLSMode(c.TLSMode()), Phase: v1beta1.TLSStable}
 	}
 	if len(v.Rotation.Authorities) > 0 {
 		status.Authorities = authorities(v.Rotation.Authorities)
@@ -177,7 +203,13 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	}
 	status.ReadyMembers = count(v.Select(cluster.IsVoter, cluster.IsHealthy))
 	status.UpdatedMembers = count(v.Select(cluster.IsVoter, cluster.IsUpdated))
-	old := map[string]v1alpha1.MemberStatus{}
+	listMembers(status, v)
+	status.Recommendations = recommendations(v.Advice)
+}
+
+// listMembers lists the members in the status, with the lowest version that one of them runs.
+func listMembers(status *v1beta1.EtcdClusterStatus, v cluster.View) {
+	old := map[string]v1beta1.MemberStatus{}
 	for _, m := range status.Members {
 		old[m.Name] = m
 	}
@@ -195,14 +227,13 @@ func facts(status *v1alpha1.EtcdClusterStatus, c *v1alpha1.EtcdCluster, v cluste
 	if lowest != "" {
 		status.Version = lowest
 	}
-	status.Recommendations = recommendations(v.Advice)
 }
 
 // authorities are the certificate authorities in the status.
-func authorities(all []cluster.Authority) []v1alpha1.AuthorityStatus {
-	statuses := make([]v1alpha1.AuthorityStatus, 0, len(all))
+func authorities(all []cluster.Authority) []v1beta1.AuthorityStatus {
+	statuses := make([]v1beta1.AuthorityStatus, 0, len(all))
 	for _, a := range all {
-		status := v1alpha1.AuthorityStatus{Name: a.Name, Secret: a.Secret, Phase: v1alpha1.RotationPhase(a.Phase), Request: a.Request}
+		status := v1beta1.AuthorityStatus{Name: a.Name, Secret: a.Secret, Phase: v1beta1.RotationPhase(a.Phase), Request: a.Request}
 		if a.End > 0 {
 			status.NotAfter = new(metav1.NewTime(time.Unix(a.End, 0).UTC()))
 		}
@@ -212,13 +243,13 @@ func authorities(all []cluster.Authority) []v1alpha1.AuthorityStatus {
 }
 
 // revocations are the revoked certificates in the status.
-func revocations(r cluster.Revocation) *v1alpha1.RevocationStatus {
-	return &v1alpha1.RevocationStatus{Phase: v1alpha1.RevocationPhase(r.Phase), RevokedAt: r.At, Serials: r.Serials}
+func revocations(r cluster.Revocation) *v1beta1.RevocationStatus {
+	return &v1beta1.RevocationStatus{Phase: v1beta1.RevocationPhase(r.Phase), RevokedAt: r.At, Serials: r.Serials}
 }
 
 // volumeSize is what the smallest volume asks for; what was known before while there
 // is none to look at.
-func volumeSize(status *v1alpha1.EtcdClusterStatus, v cluster.View) *resource.Quantity {
+func volumeSize(status *v1beta1.EtcdClusterStatus, v cluster.View) *resource.Quantity {
 	if len(v.Volumes) == 0 {
 		return status.VolumeSize
 	}
@@ -231,7 +262,7 @@ func count(members []cluster.Member) int32 { return int32(len(members)) } //noli
 // legacyEntries says whether members' logs may hold requests of etcd 3.5: once one of
 // that version was seen, or when it is not known where the data comes from, until all
 // members run a version that has none.
-func legacyEntries(status *v1alpha1.EtcdClusterStatus, v cluster.View) bool {
+func legacyEntries(status *v1beta1.EtcdClusterStatus, v cluster.View) bool {
 	listed := v.Select(cluster.IsListed)
 	if len(listed) == 0 {
 		return status.LegacyEntries
@@ -246,14 +277,14 @@ func legacyEntries(status *v1alpha1.EtcdClusterStatus, v cluster.View) bool {
 
 // quorumLoss is what a person must know to decide what becomes of the data that is
 // left.
-func quorumLoss(v cluster.View) *v1alpha1.QuorumLoss {
+func quorumLoss(v cluster.View) *v1beta1.QuorumLoss {
 	loss, lasting := plan.Lasting(v)
 	if !lasting || !v.Formed() {
 		return nil
 	}
-	status := &v1alpha1.QuorumLoss{Lost: cluster.Names(loss.Lost), Missing: cluster.Names(loss.Missing)}
+	status := &v1beta1.QuorumLoss{Lost: cluster.Names(loss.Lost), Missing: cluster.Names(loss.Missing)}
 	for _, m := range loss.Survivors {
-		survivor := v1alpha1.Survivor{Name: m.Name}
+		survivor := v1beta1.Survivor{Name: m.Name}
 		if m.Index > 0 {
 			survivor.Revision, survivor.RaftIndex = m.Revision, int64(m.Index) //nolint:gosec // counts entries
 		}
@@ -267,12 +298,12 @@ func quorumLoss(v cluster.View) *v1alpha1.QuorumLoss {
 }
 
 // offered is the backup that the cluster can be brought back to instead.
-func offered(v cluster.View, loss plan.QuorumLoss) *v1alpha1.QuorumLossBackup {
+func offered(v cluster.View, loss plan.QuorumLoss) *v1beta1.QuorumLossBackup {
 	o := v.Candidate
 	if o.Backup == "" {
 		return nil
 	}
-	b := &v1alpha1.QuorumLossBackup{
+	b := &v1beta1.QuorumLossBackup{
 		Name: o.Backup, Revision: o.Revision, Time: metav1.NewTime(time.Unix(o.Begun, 0).UTC()), Accept: plan.Offered(v, loss),
 	}
 	if lost, known := plan.Behind(v, loss); known {
@@ -283,12 +314,12 @@ func offered(v cluster.View, loss plan.QuorumLoss) *v1alpha1.QuorumLossBackup {
 
 // unknownMembers are those that the operator has not added. The view keeps those of the status until
 // a list that was read with quorum no longer has them.
-func unknownMembers(unknown []cluster.UnknownMember) []v1alpha1.UnknownMember {
-	var all []v1alpha1.UnknownMember
+func unknownMembers(unknown []cluster.UnknownMember) []v1beta1.UnknownMember {
+	var all []v1beta1.UnknownMember
 	for _, s := range unknown {
-		m := v1alpha1.UnknownMember{ID: strconv.FormatUint(s.ID, 16), Name: s.Name, Role: v1alpha1.RoleLearner}
+		m := v1beta1.UnknownMember{ID: strconv.FormatUint(s.ID, 16), Name: s.Name, Role: v1beta1.RoleLearner}
 		if s.Voter {
-			m.Role = v1alpha1.RoleVoter
+			m.Role = v1beta1.RoleVoter
 		}
 		if s.PeerURL != "" {
 			m.PeerURLs = strings.Split(s.PeerURL, ",")
@@ -298,8 +329,8 @@ func unknownMembers(unknown []cluster.UnknownMember) []v1alpha1.UnknownMember {
 	return all
 }
 
-func member(m cluster.Member, old v1alpha1.MemberStatus) v1alpha1.MemberStatus {
-	status := v1alpha1.MemberStatus{
+func member(m cluster.Member, old v1beta1.MemberStatus) v1beta1.MemberStatus {
+	status := v1beta1.MemberStatus{
 		Name: m.Name, Role: role(m), Version: m.Version, Healthy: m.Healthy, DBSize: old.DBSize, LastDefragmentation: old.LastDefragmentation,
 		Message: problem(m),
 	}
@@ -315,13 +346,13 @@ func member(m cluster.Member, old v1alpha1.MemberStatus) v1alpha1.MemberStatus {
 func role(m cluster.Member) string {
 	switch {
 	case m.Role == cluster.Learner:
-		return v1alpha1.RoleLearner
+		return v1beta1.RoleLearner
 	case m.Role == cluster.Voter && m.Leader:
-		return v1alpha1.RoleLeader
+		return v1beta1.RoleLeader
 	case m.Role == cluster.Voter:
-		return v1alpha1.RoleVoter
+		return v1beta1.RoleVoter
 	default:
-		return v1alpha1.RoleUnlisted
+		return v1beta1.RoleUnlisted
 	}
 }
 
@@ -350,13 +381,13 @@ func rounded(size int64) *resource.Quantity {
 	return resource.NewQuantity(1<<bits.Len64(uint64(size-1)), resource.BinarySI) //nolint:gosec // size is positive
 }
 
-func largestPrefixes(v cluster.View) *v1alpha1.LargestPrefixes {
+func largestPrefixes(v cluster.View) *v1beta1.LargestPrefixes {
 	if v.LargestAt == 0 {
 		return nil
 	}
-	largest := &v1alpha1.LargestPrefixes{Time: metav1.Unix(v.LargestAt, 0), Partial: v.LargestPartial}
+	largest := &v1beta1.LargestPrefixes{Time: metav1.Unix(v.LargestAt, 0), Partial: v.LargestPartial}
 	for _, p := range v.Largest {
-		largest.Prefixes = append(largest.Prefixes, v1alpha1.KeyPrefix{
+		largest.Prefixes = append(largest.Prefixes, v1beta1.KeyPrefix{
 			Prefix: p.Text, Keys: p.Keys, Size: *resource.NewQuantity(p.Bytes, resource.BinarySI),
 		})
 	}

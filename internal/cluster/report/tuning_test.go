@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
@@ -13,9 +13,9 @@ import (
 // TestTuningInStatus: advice is in the status, and what of it is in effect, which only a record changes.
 func TestTuningInStatus(t *testing.T) {
 	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
-	longer := cluster.Advice{Setting: v1alpha1.SettingElection, Now: "1s", Wanted: "2s", Why: "because", Since: at.Unix()}
+	longer := cluster.Advice{Setting: v1beta1.SettingElection, Now: "1s", Wanted: "2s", Why: "because", Since: at.Unix()}
 	v := cluster.View{Name: "a", Record: cluster.Record{ClusterID: "c1"}, Advice: []cluster.Advice{longer}}
-	c := &v1alpha1.EtcdCluster{}
+	c := &v1beta1.EtcdCluster{}
 	c.Status = report.Status(c, v, plan.Done{}, nil)
 	if got := c.Status.Recommendations; len(got) != 1 || got[0].Wanted != "2s" || !got[0].Since.Time.Equal(at) {
 		t.Errorf("recommended: %v", got)
@@ -39,7 +39,7 @@ func TestScalingInStatus(t *testing.T) {
 	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	v := cluster.View{Name: "a", Record: cluster.Record{ClusterID: "c1"}}
 	v.Scaling = cluster.Scaling{Size: cluster.Computing{CPU: 750, Memory: 384 << 20}, Why: "a-0 uses it", At: at.Unix()}
-	c := &v1alpha1.EtcdCluster{}
+	c := &v1beta1.EtcdCluster{}
 	c.Status = report.Status(c, v, plan.RecordScaling(v), nil)
 	if got := c.Status.Autoscale; got == nil || got.CPU.String() != "750m" || got.Memory.String() != "384Mi" || got.Refused != "" {
 		t.Fatalf("autoscale: %v", got)

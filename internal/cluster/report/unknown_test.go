@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
@@ -22,9 +22,9 @@ func TestUnknownMembersAreRecorded(t *testing.T) {
 			v.Unread = unread
 			v.Unknown = []cluster.UnknownMember{{ID: 0xc0ffee, Name: "b-0", PeerURL: "https://b-0:2380,https://b:2380", Voter: true}, {ID: 9}}
 		})
-		want := []v1alpha1.UnknownMember{
-			{ID: "c0ffee", Name: "b-0", PeerURLs: []string{"https://b-0:2380", "https://b:2380"}, Role: v1alpha1.RoleVoter},
-			{ID: "9", Role: v1alpha1.RoleLearner},
+		want := []v1beta1.UnknownMember{
+			{ID: "c0ffee", Name: "b-0", PeerURLs: []string{"https://b-0:2380", "https://b:2380"}, Role: v1beta1.RoleVoter},
+			{ID: "9", Role: v1beta1.RoleLearner},
 		}
 		c.Status = report.Status(c, v, plan.Refuse{Because: "etcd lists an unknown member"}, nil)
 		if !reflect.DeepEqual(c.Status.UnknownMembers, want) {
@@ -48,7 +48,7 @@ func TestUnknownVotersServe(t *testing.T) {
 			}
 		})
 		status := report.Status(formed(), v, plan.Refuse{Because: "etcd lists an unknown member"}, nil)
-		available := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionAvailable)
+		available := meta.FindStatusCondition(status.Conditions, v1beta1.ConditionAvailable)
 		named := strings.Contains(available.Message, "with 3 unknown voters")
 		if available.Status != want || named != (want == metav1.ConditionTrue) {
 			t.Errorf("unread %q: %+v", unread, available)

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/version"
 )
 
@@ -23,15 +23,15 @@ const holdsFor = time.Hour
 // Their messages name no cluster and no number, because each change of one makes Operator
 // Lifecycle Manager look again before it lets an update go.
 var holds = []struct{ reason, message string }{
-	{v1alpha1.ReasonQuorumRecoveryInProgress, "the quorum of an etcd cluster is being recovered"},
-	{v1alpha1.ReasonMemberReplacementInProgress, "a member of an etcd cluster is being added, removed or replaced"},
-	{v1alpha1.ReasonRollInProgress, "members of an etcd cluster are being brought to another version or other settings, one at a time"},
+	{v1beta1.ReasonQuorumRecoveryInProgress, "the quorum of an etcd cluster is being recovered"},
+	{v1beta1.ReasonMemberReplacementInProgress, "a member of an etcd cluster is being added, removed or replaced"},
+	{v1beta1.ReasonRollInProgress, "members of an etcd cluster are being brought to another version or other settings, one at a time"},
 }
 
 // Upgradeable says whether the operator may be updated now, and when that may change
 // although no cluster does; zero if it may not. It only avoids disturbance: a change in
 // progress is safe if the operator is replaced in the middle of it.
-func Upgradeable(clusters []v1alpha1.EtcdCluster, operator string, now time.Time) (metav1.Condition, time.Time) {
+func Upgradeable(clusters []v1beta1.EtcdCluster, operator string, now time.Time) (metav1.Condition, time.Time) {
 	under, until := map[string]bool{}, time.Time{}
 	for i := range clusters {
 		reason, end := Holds(&clusters[i], operator, now)
@@ -48,7 +48,7 @@ func Upgradeable(clusters []v1alpha1.EtcdCluster, operator string, now time.Time
 		}
 	}
 	return metav1.Condition{
-		Type: ConditionUpgradeable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonIdle,
+		Type: ConditionUpgradeable, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonIdle,
 		Message: "no change of an etcd cluster is under way that an update should wait for",
 	}, until
 }
@@ -57,16 +57,16 @@ func Upgradeable(clusters []v1alpha1.EtcdCluster, operator string, now time.Time
 // when it does at most; empty if it does not. One of another operator holds nothing back,
 // and neither does one that does not change now: it is as wanted, is paused, or waits for a
 // person, and the update may help that person.
-func Holds(c *v1alpha1.EtcdCluster, operator string, now time.Time) (string, time.Time) {
+func Holds(c *v1beta1.EtcdCluster, operator string, now time.Time) (string, time.Time) {
 	status := &c.Status
-	progressing := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionProgressing)
-	degraded := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionDegraded)
+	progressing := meta.FindStatusCondition(status.Conditions, v1beta1.ConditionProgressing)
+	degraded := meta.FindStatusCondition(status.Conditions, v1beta1.ConditionDegraded)
 	switch {
-	case status.Operator != operator, status.Format > v1alpha1.StatusFormat, c.DeletionTimestamp != nil:
+	case status.Operator != operator, status.Format > v1beta1.StatusFormat, c.DeletionTimestamp != nil:
 		return "", time.Time{}
 	case progressing == nil || progressing.Status != metav1.ConditionTrue:
 		return "", time.Time{}
-	case degraded != nil && degraded.Reason == v1alpha1.ReasonMemberBlocked:
+	case degraded != nil && degraded.Reason == v1beta1.ReasonMemberBlocked:
 		return "", time.Time{}
 	}
 	end := progressing.LastTransitionTime.Add(holdsFor)
@@ -79,25 +79,25 @@ func Holds(c *v1alpha1.EtcdCluster, operator string, now time.Time) (string, tim
 
 // change is the change in progress of a cluster, if it is worth waiting for. A cluster that
 // forms or hibernates has nothing to lose.
-func change(c *v1alpha1.EtcdCluster) string {
+func change(c *v1beta1.EtcdCluster) string {
 	status := &c.Status
 	switch {
 	case status.Recovering != "":
-		return v1alpha1.ReasonQuorumRecoveryInProgress
+		return v1beta1.ReasonQuorumRecoveryInProgress
 	case status.Replicas == 0 || c.Size() == 0:
 		return ""
 	case int(status.Replicas) != c.Size() || status.Joining != "" || hasOthers(status.Members):
-		return v1alpha1.ReasonMemberReplacementInProgress
+		return v1beta1.ReasonMemberReplacementInProgress
 	case status.UpdatedMembers < status.Replicas || status.Version != "" && status.Version != version.Full(c.Spec.Version):
-		return v1alpha1.ReasonRollInProgress
+		return v1beta1.ReasonRollInProgress
 	default:
 		return ""
 	}
 }
 
 // hasOthers says whether there are members that do not vote: not yet, or no longer.
-func hasOthers(members []v1alpha1.MemberStatus) bool {
-	return slices.ContainsFunc(members, func(m v1alpha1.MemberStatus) bool {
-		return m.Role != v1alpha1.RoleLeader && m.Role != v1alpha1.RoleVoter
+func hasOthers(members []v1beta1.MemberStatus) bool {
+	return slices.ContainsFunc(members, func(m v1beta1.MemberStatus) bool {
+		return m.Role != v1beta1.RoleLeader && m.Role != v1beta1.RoleVoter
 	})
 }

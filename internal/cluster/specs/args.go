@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // DataDirectory is the name of etcd's data directory on a member's volume.
@@ -27,28 +28,56 @@ const (
 
 // Host is the DNS name of a member. It ends in .svc, so that it holds under every
 // cluster domain.
-func Host(c *v1alpha1.EtcdCluster, member string) string {
+func Host(c *v1beta1.EtcdCluster, member string) string {
 	return member + "." + c.HeadlessService() + "." + c.Namespace + ".svc"
 }
 
 // ClientHost is the DNS name in certificates of clients that are bound to a cluster. Nothing is found by it, and a member's certificate
 // has it by its wildcard: etcd's own HTTP gateway connects with that.
-func ClientHost(c *v1alpha1.EtcdCluster) string { return Host(c, "client") }
+func ClientHost(c *v1beta1.EtcdCluster) string { return Host(c, "client") }
 
-// PeerURL is where a member is reached by the others.
-func PeerURL(c *v1alpha1.EtcdCluster, member string) string {
-	return fmt.Sprintf("%s://%s:%d", scheme(c), Host(c, member), v1alpha1.PeerPort)
+// PeerURL is where a member listens to the others.
+func PeerURL(c *v1beta1.EtcdCluster, member string) string {
+	return fmt.Sprintf("%s://%s:%d", peerScheme(c), Host(c, member), v1beta1.PeerPort)
+}
+
+// PeerURLs are those by which etcd is to list a member. While TLS is turned on or off there is one for each scheme, both of one port: the
+// others try them in turn, and the member listens to one (docs/adr/0056).
+func PeerURLs(c *v1beta1.EtcdCluster, member string) []string {
+	if !c.ListsBoth() {
+		return []string{PeerURL(c, member)}
+	}
+	host := fmt.Sprintf("://%s:%d", Host(c, member), v1beta1.PeerPort)
+	return []string{"http" + host, "https" + host}
+}
+
+// peerScheme is by which members listen to each other: http, unless all have certificates, and have had them since the others last
+// restarted.
+func peerScheme(c *v1beta1.EtcdCluster) string {
+	if c.ServesBoth() {
+		return "http"
+	}
+	return scheme(c)
+}
+
+// clientURLs are those of a member for clients. One port of etcd serves both schemes.
+func clientURLs(c *v1beta1.EtcdCluster, host string) string {
+	at := fmt.Sprintf("://%s:%d", host, v1beta1.ClientPort)
+	if c.ServesBoth() {
+		return "http" + at + ",https" + at
+	}
+	return scheme(c) + at
 }
 
 // Endpoint is the URL that clients use.
-func Endpoint(c *v1alpha1.EtcdCluster) string {
-	return fmt.Sprintf("%s://%s.%s.svc:%d", scheme(c), c.ClientService(), c.Namespace, v1alpha1.ClientPort)
+func Endpoint(c *v1beta1.EtcdCluster) string {
+	return fmt.Sprintf("%s://%s.%s.svc:%d", scheme(c), c.ClientService(), c.Namespace, v1beta1.ClientPort)
 }
 
-// Scheme is that of all URLs of the cluster.
-func Scheme(c *v1alpha1.EtcdCluster) string { return scheme(c) }
+// Scheme is that of the URLs that clients use.
+func Scheme(c *v1beta1.EtcdCluster) string { return scheme(c) }
 
-func scheme(c *v1alpha1.EtcdCluster) string {
+func scheme(c *v1beta1.EtcdCluster) string {
 	if c.IsSecure() {
 		return "https"
 	}
@@ -57,18 +86,18 @@ func scheme(c *v1alpha1.EtcdCluster) string {
 
 // arguments are etcd's flags in a fixed order: the name of the member, its settings,
 // TLS, the user's own. Those of joining come last and are not in a template.
-func arguments(c *v1alpha1.EtcdCluster, member string) []string {
+func arguments(c *v1beta1.EtcdCluster, member string) []string {
 	args := []string{
 		"--name=" + member,
 		"--data-dir=" + dataDir,
-		fmt.Sprintf("--listen-client-urls=%s://0.0.0.0:%d", scheme(c), v1alpha1.ClientPort),
-		fmt.Sprintf("--advertise-client-urls=%s://%s:%d", scheme(c), Host(c, member), v1alpha1.ClientPort),
-		fmt.Sprintf("--listen-peer-urls=%s://0.0.0.0:%d", scheme(c), v1alpha1.PeerPort),
-		"--initial-advertise-peer-urls=" + PeerURL(c, member),
-		fmt.Sprintf("--listen-metrics-urls=http://0.0.0.0:%d", v1alpha1.MetricsPort),
+		"--listen-client-urls=" + clientURLs(c, "0.0.0.0"),
+		"--advertise-client-urls=" + clientURLs(c, Host(c, member)),
+		fmt.Sprintf("--listen-peer-urls=%s://0.0.0.0:%d", peerScheme(c), v1beta1.PeerPort),
+		advertised + PeerURL(c, member),
+		fmt.Sprintf("--listen-metrics-urls=http://0.0.0.0:%d", v1beta1.MetricsPort),
 	}
 	args = append(args, settings(c)...)
-	if c.IsSecure() {
+	if c.MountsCertificates() {
 		args = append(args, tlsArguments(c)...)
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Spec.Etcd.ExtraArgs)) {
@@ -77,7 +106,7 @@ func arguments(c *v1alpha1.EtcdCluster, member string) []string {
 	return args
 }
 
-func settings(c *v1alpha1.EtcdCluster) []string {
+func settings(c *v1beta1.EtcdCluster) []string {
 	etcd := c.EtcdSettings()
 	args := []string{
 		quota + strconv.FormatInt(c.QuotaBytes(), 10),
@@ -86,12 +115,7 @@ func settings(c *v1alpha1.EtcdCluster) []string {
 		"--election-timeout=" + milliseconds(etcd.ElectionTimeout.Duration),
 		"--log-level=" + etcd.LogLevel,
 	}
-	if etcd.AutoCompaction.Mode == v1alpha1.CompactOff {
-		return append(args, "--auto-compaction-retention=0")
-	}
-	return append(args,
-		"--auto-compaction-mode="+strings.ToLower(string(etcd.AutoCompaction.Mode)),
-		"--auto-compaction-retention="+etcd.AutoCompaction.Retention)
+	return append(args, profileArguments(c)...)
 }
 
 // QuotaOf is the quota that the Pod's member was started with; 0 if none was set.
@@ -105,12 +129,15 @@ func QuotaOf(pod *corev1.Pod) int64 {
 	return 0
 }
 
-const quota = "--quota-backend-bytes="
+const (
+	quota      = "--quota-backend-bytes="
+	advertised = "--initial-advertise-peer-urls="
+)
 
-// tlsArguments require TLS 1.3 and a certificate of every client and peer. Peers
+// tlsArguments require TLS, of the version that is asked for or a later one, and a certificate of every client and peer. Peers
 // are known by their authority alone: etcd would else look a peer's address up in
 // DNS, and refuse a member whose Pod is newer than the record.
-func tlsArguments(c *v1alpha1.EtcdCluster) []string {
+func tlsArguments(c *v1beta1.EtcdCluster) []string {
 	skipNames := "--peer-skip-client-san-verification=true"
 	if strings.HasPrefix(c.Spec.Version, "3.5.") {
 		skipNames = "--experimental-peer-skip-client-san-verification=true"
@@ -125,7 +152,7 @@ func tlsArguments(c *v1alpha1.EtcdCluster) []string {
 		"--peer-cert-file=" + tlsMount + "/" + PeerCertKey,
 		"--peer-key-file=" + tlsMount + "/" + PeerKeyKey,
 		skipNames,
-		"--tls-min-version=TLS1.3",
+		"--tls-min-version=TLS" + string(cmp.Or(c.Spec.TLS.MinVersion, v1beta1.TLS13)),
 	}
 	if c.BindsClients() {
 		all = append(all, "--client-cert-allowed-hostname="+ClientHost(c))
@@ -136,6 +163,6 @@ func tlsArguments(c *v1alpha1.EtcdCluster) []string {
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // ClientAddress is where one member is reached by clients that want no other one: host:port.
-func ClientAddress(c *v1alpha1.EtcdCluster, member string) string {
-	return fmt.Sprintf("%s:%d", Host(c, member), v1alpha1.ClientPort)
+func ClientAddress(c *v1beta1.EtcdCluster, member string) string {
+	return Address(Host(c, member), v1beta1.ClientPort)
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // CertificateKind is the kind of cert-manager by which certificates are asked for. The operator does not depend on its module: an
@@ -19,7 +19,7 @@ var CertificateKind = schema.GroupVersionKind{Group: "cert-manager.io", Version:
 
 // Certificates are what cert-manager is asked for, one for each Secret that spec.tls.issuerRef stands for; nil if it does not. The domain
 // is that of ServerNames.
-func Certificates(c *v1alpha1.EtcdCluster, domain string) []*unstructured.Unstructured {
+func Certificates(c *v1beta1.EtcdCluster, domain string) []*unstructured.Unstructured {
 	secrets := c.CertificateSecrets()
 	if secrets == nil || c.Spec.TLS.IssuerRef == nil {
 		return nil
@@ -36,7 +36,7 @@ func Certificates(c *v1alpha1.EtcdCluster, domain string) []*unstructured.Unstru
 		}),
 		of("peer", secrets.Peer.Name, map[string]any{"commonName": "etcd-peer", "dnsNames": []any{Host(c, "*")}, "usages": both}),
 		of("operator", secrets.Operator.Name, map[string]any{
-			"commonName": v1alpha1.RootUser, "dnsNames": []any{ClientHost(c)}, "usages": client,
+			"commonName": v1beta1.RootUser, "dnsNames": []any{ClientHost(c)}, "usages": client,
 		}),
 		of("client", secrets.Client.Name, map[string]any{"commonName": "client", "dnsNames": []any{ClientHost(c)}, "usages": client}),
 	}
@@ -52,7 +52,7 @@ func list(texts []string) (all []any) {
 
 // UserCertificate is what cert-manager is asked for on behalf of an EtcdUser, in a cluster with spec.tls.issuerRef. It goes with the
 // EtcdUser.
-func UserCertificate(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) *unstructured.Unstructured {
+func UserCertificate(c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser) *unstructured.Unstructured {
 	spec := map[string]any{"secretName": u.IssuedSecret(), "usages": []any{"digital signature", "client auth"}}
 	if u.HasPassword() {
 		spec["dnsNames"], spec["subject"] = []any{UserHost(c, u), ClientHost(c)}, map[string]any{"organizations": []any{Organization}}
@@ -67,12 +67,12 @@ const Organization = "etcd-operator"
 
 // UserHost is the DNS name that identifies the certificate of a user which has a password, and no common name therefore. Nothing is found
 // by it. It is one that an issuer of members' certificates allows, and none of a member, which has a number after the last hyphen.
-func UserHost(c *v1alpha1.EtcdCluster, u *v1alpha1.EtcdUser) string {
+func UserHost(c *v1beta1.EtcdCluster, u *v1beta1.EtcdUser) string {
 	sum := sha256.Sum256([]byte(u.Name))
 	return Host(c, "user-"+hex.EncodeToString(sum[:8])+"-password")
 }
 
-func certificate(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, spec map[string]any) *unstructured.Unstructured {
+func certificate(c *v1beta1.EtcdCluster, meta metav1.ObjectMeta, spec map[string]any) *unstructured.Unstructured {
 	issuer := c.Spec.TLS.IssuerRef
 	spec["duration"] = c.Spec.TLS.CertificateLifetime().String()
 	spec["privateKey"] = map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"}
@@ -81,7 +81,7 @@ func certificate(c *v1alpha1.EtcdCluster, meta metav1.ObjectMeta, spec map[strin
 	}
 	// By these labels people find it, and see its owner.
 	spec["secretTemplate"] = map[string]any{"labels": map[string]any{
-		ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelCluster: c.Name,
+		ManagedByLabel: v1beta1.FieldOwner, v1beta1.LabelCluster: c.Name,
 	}}
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	object.SetGroupVersionKind(CertificateKind)
@@ -101,8 +101,8 @@ func WouldOverwrite(wanted, certificate *unstructured.Unstructured, secret *core
 	if secret == nil || certificate != nil && SecretOf(certificate) == secret.Name {
 		return ""
 	}
-	isOurs := secret.Labels[ManagedByLabel] == v1alpha1.FieldOwner && secret.Annotations[writerAnnotation] == wanted.GetName()
-	if isOurs && secret.Labels[v1alpha1.LabelCluster] == clusterOf(wanted) {
+	isOurs := secret.Labels[ManagedByLabel] == v1beta1.FieldOwner && secret.Annotations[writerAnnotation] == wanted.GetName()
+	if isOurs && secret.Labels[v1beta1.LabelCluster] == clusterOf(wanted) {
 		return ""
 	}
 	return "cert-manager has not written it for Certificate " + wanted.GetName() + ", and would write over it"
@@ -116,7 +116,7 @@ func SecretOf(certificate *unstructured.Unstructured) string {
 
 // clusterOf is the cluster that a Certificate is for, as its Secret says.
 func clusterOf(certificate *unstructured.Unstructured) string {
-	name, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretTemplate", "labels", v1alpha1.LabelCluster)
+	name, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretTemplate", "labels", v1beta1.LabelCluster)
 	return name
 }
 

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 const featureGates = "feature-gates"
@@ -35,10 +35,10 @@ func CorruptionChecks(version string) []corev1.EnvVar {
 // checkCorruption has a Pod's etcd compare its data with that of its peers. Pods of earlier releases need not restart for it, nor does a
 // change of the setting restart one, so no fingerprint counts it. What the user has set in etcd.extraArgs stays: etcd refuses to start
 // with a setting that it finds twice.
-func checkCorruption(c *v1alpha1.EtcdCluster, pod *corev1.Pod) {
+func checkCorruption(c *v1beta1.EtcdCluster, pod *corev1.Pod) {
 	given := c.Spec.Etcd.ExtraArgs
 	for _, check := range checks {
-		if _, set := given[check.flag]; set || c.Spec.Maintenance.CorruptionCheck == v1alpha1.CorruptionCheckOff {
+		if _, set := given[check.flag]; set || c.Spec.Maintenance.CorruptionCheck == v1beta1.CorruptionCheckOff {
 			return
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -38,10 +38,10 @@ func TestCorruptionChecks(t *testing.T) {
 			want: "--experimental-initial-corrupt-check=true",
 		},
 	} {
-		c := with(func(s *v1alpha1.EtcdClusterSpec) { s.Version, s.Etcd.ExtraArgs = test.version, test.args })
+		c := with(func(s *v1beta1.EtcdClusterSpec) { s.Version, s.Etcd.ExtraArgs = test.version, test.args })
 		earlier := specs.Pod(c, "example-0", forming())
 		if test.off {
-			c.Spec.Maintenance.CorruptionCheck = v1alpha1.CorruptionCheckOff
+			c.Spec.Maintenance.CorruptionCheck = v1beta1.CorruptionCheckOff
 		}
 		pod := specs.Pod(c, "example-0", forming())
 		if got := strings.Join(checksOf(pod.Spec.Containers[0].Env, pod.Spec.Containers[0].Args), " "); got != test.want {

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // defragmentAbove is the flag by which etcd defragments its database as it starts if more MiB than that are free
@@ -19,8 +19,8 @@ const (
 // Defragmenting has a Pod's etcd, of the version in the spec, defragment its database as it starts. It is no part of the Pod's
 // fingerprint. The flag is set by the environment, where etcd leaves alone what it does not know: the image of a Pod may be exchanged in
 // place.
-func Defragmenting(c *v1alpha1.EtcdCluster, pod *corev1.Pod) *corev1.Pod {
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationDefragments, "true")
+func Defragmenting(c *v1beta1.EtcdCluster, pod *corev1.Pod) *corev1.Pod {
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationDefragments, "true")
 	for _, flag := range []string{defragmentAbove, experimental + defragmentAbove} {
 		if _, given := c.Spec.Etcd.ExtraArgs[flag]; given {
 			return pod // etcd refuses to start with a setting that it finds twice
@@ -42,5 +42,5 @@ func environment(flag string) string {
 
 // IsDefragmenting says whether a Pod's etcd defragments its database as it starts.
 func IsDefragmenting(pod *corev1.Pod) bool {
-	return pod.Annotations[v1alpha1.AnnotationDefragments] != ""
+	return pod.Annotations[v1beta1.AnnotationDefragments] != ""
 }

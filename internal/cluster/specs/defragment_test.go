@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
@@ -16,7 +16,7 @@ func TestDefragmentingPods(t *testing.T) {
 		"3.5.35": "ETCD_EXPERIMENTAL_BOOTSTRAP_DEFRAG_THRESHOLD_MEGABYTES", "3.6.16": "ETCD_BOOTSTRAP_DEFRAG_THRESHOLD_MEGABYTES",
 		"3.7.3": "ETCD_BOOTSTRAP_DEFRAG_THRESHOLD_MEGABYTES",
 	} {
-		c := with(func(s *v1alpha1.EtcdClusterSpec) { s.Version = version })
+		c := with(func(s *v1beta1.EtcdClusterSpec) { s.Version = version })
 		plain := specs.Pod(c, "example-0", forming())
 		pod := specs.Defragmenting(c, plain.DeepCopy())
 		var set []string
@@ -36,7 +36,7 @@ func TestDefragmentingPods(t *testing.T) {
 		}
 	}
 	for _, flag := range []string{"bootstrap-defrag-threshold-megabytes", "experimental-bootstrap-defrag-threshold-megabytes"} {
-		c := with(func(s *v1alpha1.EtcdClusterSpec) { s.Etcd.ExtraArgs = map[string]string{flag: "500"} })
+		c := with(func(s *v1beta1.EtcdClusterSpec) { s.Etcd.ExtraArgs = map[string]string{flag: "500"} })
 		plain := specs.Pod(c, "example-0", forming())
 		if pod := specs.Defragmenting(c, plain.DeepCopy()); len(pod.Spec.Containers[0].Env) != len(plain.Spec.Containers[0].Env) {
 			t.Errorf("--%s is set twice", flag)

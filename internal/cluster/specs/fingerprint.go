@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -27,7 +27,7 @@ const parts = 4
 // joining, the pause before it ends and its host aliases are not. It compares what was
 // asked for, never what the API server made of it: defaults and admission webhooks may have
 // changed that; nor the image that the operator is configured with for a version, see Images.
-func Fingerprint(c *v1alpha1.EtcdCluster, member string) string {
+func Fingerprint(c *v1beta1.EtcdCluster, member string) string {
 	pod := template(c, member)
 	etcd := Etcd(pod)
 	image, resources := hash(etcd.Image), hash(etcd.Resources)
@@ -37,7 +37,7 @@ func Fingerprint(c *v1alpha1.EtcdCluster, member string) string {
 
 // Change says what it takes to make the Pod as the cluster wants it. Pull secrets of a Pod can never be changed: one that lacks
 // some is built again where its image is exchanged, or cannot be pulled.
-func Change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
+func Change(c *v1beta1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	change := changeOf(c, pod)
 	if lacksPullSecrets(c, pod) && (change == cluster.Swap || isUnpulled(pod)) {
 		return cluster.Rebuild
@@ -45,7 +45,7 @@ func Change(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 	return change
 }
 
-func lacksPullSecrets(c *v1alpha1.EtcdCluster, pod *corev1.Pod) bool {
+func lacksPullSecrets(c *v1beta1.EtcdCluster, pod *corev1.Pod) bool {
 	return slices.ContainsFunc(c.PullSecrets(), func(secret corev1.LocalObjectReference) bool {
 		return !slices.Contains(pod.Spec.ImagePullSecrets, secret)
 	})
@@ -58,12 +58,12 @@ func isUnpulled(pod *corev1.Pod) bool {
 	})
 }
 
-func changeOf(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
-	if pod.Annotations[v1alpha1.AnnotationForced] != "" {
+func changeOf(c *v1beta1.EtcdCluster, pod *corev1.Pod) cluster.Change {
+	if pod.Annotations[v1beta1.AnnotationForced] != "" {
 		return cluster.Rebuild
 	}
 	want := strings.Split(Fingerprint(c, pod.Name), "-")
-	have := strings.Split(pod.Annotations[v1alpha1.AnnotationTemplate], "-")
+	have := strings.Split(pod.Annotations[v1beta1.AnnotationTemplate], "-")
 	switch {
 	case len(have) != parts:
 		return changeSinceFirst(c, pod)
@@ -84,7 +84,7 @@ func changeOf(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 // that is empty, because no authority was ever rotated. It is no part of the Pod's own fingerprint.
 func Trust(pod *corev1.Pod, fingerprint string) *corev1.Pod {
 	if fingerprint != "" {
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationTrust, fingerprint)
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationTrust, fingerprint)
 	}
 	return pod
 }
@@ -97,7 +97,7 @@ func Revoking(pod *corev1.Pod, at string) *corev1.Pod {
 	if at == "" {
 		return pod
 	}
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationRevokedAt, at)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationRevokedAt, at)
 	etcd := Etcd(pod)
 	etcd.Args = append(etcd.Args, "--client-crl-file="+tlsMount+"/"+RevokedKey)
 	for i := range pod.Spec.Volumes {
@@ -115,8 +115,8 @@ func Revoking(pod *corev1.Pod, at string) *corev1.Pod {
 // are still those that it was built with. One of the first edition was built with
 // those that are wanted, or its image alone could not be exchanged.
 func Swapped(pod, wanted *corev1.Pod) string {
-	have := strings.Split(pod.Annotations[v1alpha1.AnnotationTemplate], "-")
-	want := strings.Split(wanted.Annotations[v1alpha1.AnnotationTemplate], "-")
+	have := strings.Split(pod.Annotations[v1beta1.AnnotationTemplate], "-")
+	want := strings.Split(wanted.Annotations[v1beta1.AnnotationTemplate], "-")
 	if len(have) == parts {
 		want[3] = have[3]
 	}
@@ -125,8 +125,8 @@ func Swapped(pod, wanted *corev1.Pod) string {
 
 // changeSinceFirst is Change for a Pod with the first edition's fingerprint: the hash of a
 // whole Pod.
-func changeSinceFirst(c *v1alpha1.EtcdCluster, pod *corev1.Pod) cluster.Change {
-	have := pod.Annotations[v1alpha1.AnnotationTemplate]
+func changeSinceFirst(c *v1beta1.EtcdCluster, pod *corev1.Pod) cluster.Change {
+	have := pod.Annotations[v1beta1.AnnotationTemplate]
 	if have == hash(template(c, pod.Name)) {
 		return cluster.Same
 	}

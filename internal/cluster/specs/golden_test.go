@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -24,8 +24,8 @@ var update = flag.Bool("update", false, "write testdata instead of comparing wit
 // Every object as the API server gets it. `go test ./internal/cluster/specs -update`
 // writes the files again.
 func TestGolden(t *testing.T) {
-	owned := func(s *v1alpha1.EtcdClusterSpec) { s.DeletionPolicy = v1alpha1.Delete }
-	old := func(s *v1alpha1.EtcdClusterSpec) { s.Version = "3.5.30" }
+	owned := func(s *v1beta1.EtcdClusterSpec) { s.DeletionPolicy = v1beta1.Delete }
+	old := func(s *v1beta1.EtcdClusterSpec) { s.Version = "3.5.30" }
 	whole := full(t)
 
 	files := map[string][]runtime.Object{
@@ -37,10 +37,16 @@ func TestGolden(t *testing.T) {
 		"pod_configured_image": {made(configured(digest), "")},
 		"pod_revoking":         {specs.Revoking(specs.Pod(example(), "example-0", forming()), "2026-01-01T01:00:00.5Z")},
 		"pod_pulling":          {specs.Pod(with(pulling), "example-0", forming())},
+		"pod_tls_both":         {specs.Pod(serving(v1beta1.TLSDisabled, v1beta1.TLSBoth), "example-0", joining())},
 		"pod_tls_disabled":     {specs.Pod(with(insecure), "example-0", forming())},
 		"pod_full": {specs.Pod(whole, "example-full-0", specs.Joining{
 			New: true, Token: plan().Token, Members: []string{"example-full-0", "example-full-1", "example-full-2"},
 		})},
+
+		"pod_adopted_volume": {specs.OnAdopted(specs.Pod(example(), "example-0", specs.Joining{
+			Token: plan().Token, Members: []string{"example-0"},
+		}), "default.etcd")},
+		"volume_adopted": {specs.AdoptedVolume(example(), theirs(), "default.etcd")},
 
 		"volume_first":  {specs.Volume(example(), "example-0", plan())},
 		"volume_joined": {specs.Volume(example(), "example-3", nil)},
@@ -50,6 +56,9 @@ func TestGolden(t *testing.T) {
 		"services":        {specs.HeadlessService(example()), specs.ClientService(example())},
 		"service_outside": {specs.ClientService(with(outside))},
 		"service_full":    {specs.ClientService(whole)},
+		"service_member":  {specs.MemberService(with(dual), "example-1", *routed().PerMember)},
+		"tlsroute":        {specs.Route(with(func(s *v1beta1.EtcdClusterSpec) { s.ClientService = routed() }))},
+		"pod_template":    {specs.Pod(with(besides), "example-0", forming())},
 
 		"secrets": {
 			specs.Authority(example(), example().ClientCA(), []byte("certificate"), []byte("key")),
@@ -141,27 +150,27 @@ func certificates(t *testing.T) (all []runtime.Object) {
 	if made := specs.Certificates(example(), ""); made != nil {
 		t.Errorf("without an issuer: %v", made)
 	}
-	for _, one := range specs.Certificates(with(issuedBy(v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer"})), "") {
+	for _, one := range specs.Certificates(with(issuedBy(v1beta1.IssuerRef{Name: "corp", Kind: "ClusterIssuer"})), "") {
 		all = append(all, one)
 	}
-	named := with(issuedBy(v1alpha1.IssuerRef{Name: "corp"}))
-	named.Spec.TLS.ExtraSANs = []v1alpha1.SAN{"etcd.example.com", "203.0.113.7"}
+	named := with(issuedBy(v1beta1.IssuerRef{Name: "corp"}))
+	named.Spec.TLS.ExtraSANs = []v1beta1.SAN{"etcd.example.com", "203.0.113.7"}
 	all = append(all, specs.Certificates(named, "corp.example")[0])
 	withPassword := user()
-	withPassword.Spec.Authentication = v1alpha1.PasswordAuthentication
-	c := with(issuedBy(v1alpha1.IssuerRef{Name: "corp"}))
+	withPassword.Spec.Authentication = v1beta1.PasswordAuthentication
+	c := with(issuedBy(v1beta1.IssuerRef{Name: "corp"}))
 	return append(all, specs.UserCertificate(c, user()), specs.UserCertificate(c, withPassword))
 }
 
-func monitors(c *v1alpha1.EtcdCluster) (all []runtime.Object) {
-	c.Spec.Monitoring = v1alpha1.Monitoring{
-		PodMonitor: &v1alpha1.PodMonitor{
-			Labels:            map[string]v1alpha1.LabelValue{"release": "prometheus", specs.ManagedByLabel: "stays the operator's"},
+func monitors(c *v1beta1.EtcdCluster) (all []runtime.Object) {
+	c.Spec.Monitoring = v1beta1.Monitoring{
+		PodMonitor: &v1beta1.PodMonitor{
+			Labels:            map[string]v1beta1.LabelValue{"release": "prometheus", specs.ManagedByLabel: "stays the operator's"},
 			Interval:          &metav1.Duration{Duration: 15 * time.Second},
-			Relabelings:       []v1alpha1.Relabeling{{SourceLabels: []string{"__meta_kubernetes_pod_node_name"}, TargetLabel: "node"}},
-			MetricRelabelings: []v1alpha1.Relabeling{{SourceLabels: []string{"__name__"}, Regex: "go_.*", Action: "drop"}},
+			Relabelings:       []v1beta1.Relabeling{{SourceLabels: []string{"__meta_kubernetes_pod_node_name"}, TargetLabel: "node"}},
+			MetricRelabelings: []v1beta1.Relabeling{{SourceLabels: []string{"__name__"}, Regex: "go_.*", Action: "drop"}},
 		},
-		PrometheusRule: &v1alpha1.PrometheusRule{},
+		PrometheusRule: &v1beta1.PrometheusRule{},
 	}
 	for _, one := range specs.Monitors(c) {
 		all = append(all, one.Unstructured)
@@ -169,9 +178,9 @@ func monitors(c *v1alpha1.EtcdCluster) (all []runtime.Object) {
 	return all
 }
 
-func user() *v1alpha1.EtcdUser {
-	return &v1alpha1.EtcdUser{
+func user() *v1beta1.EtcdUser {
+	return &v1beta1.EtcdUser{
 		ObjectMeta: metav1.ObjectMeta{Name: "orders", Namespace: "databases", UID: "user-uid"},
-		Spec:       v1alpha1.EtcdUserSpec{Cluster: "example", UserName: "team/orders"},
+		Spec:       v1beta1.EtcdUserSpec{Cluster: "example", UserName: "team/orders"},
 	}
 }

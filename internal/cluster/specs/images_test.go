@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -21,7 +21,7 @@ func configured(image string) specs.Images { return specs.Images{"3.6.16": image
 
 // made is the Pod that such an operator makes.
 func made(by specs.Images, image string) *corev1.Pod {
-	c := with(func(s *v1alpha1.EtcdClusterSpec) { s.Image = image })
+	c := with(func(s *v1beta1.EtcdClusterSpec) { s.Image = image })
 	return by.Put(c, specs.Pod(c, "example-0", forming()))
 }
 
@@ -41,7 +41,7 @@ func TestImages(t *testing.T) {
 		{nil, another, another, false},
 	} {
 		pod := made(test.by, test.chosen)
-		note, noted := pod.Annotations[v1alpha1.AnnotationImage]
+		note, noted := pod.Annotations[v1beta1.AnnotationImage]
 		if got := pod.Spec.Containers[0].Image; got != test.want || noted != test.noted || noted && note != test.want {
 			t.Errorf("configured %v, chosen %q: image %s, noted %q; want %s", test.by, test.chosen, got, note, test.want)
 		}
@@ -52,8 +52,8 @@ func TestImages(t *testing.T) {
 // for the same version, also one that knows nothing of this, and the first.
 func TestUpdateOfTheOperatorRestartsNoMember(t *testing.T) {
 	first := specs.Pod(example(), "example-0", forming())
-	first.Annotations[v1alpha1.AnnotationTemplate] = "c9bdad14050cbfd0" // by v0.1.0
-	second := specs.Pod(example(), "example-0", forming())              // as by v0.2.0
+	first.Annotations[v1beta1.AnnotationTemplate] = "c9bdad14050cbfd0" // by v0.1.0
+	second := specs.Pod(example(), "example-0", forming())             // as by v0.2.0
 	for name, pod := range map[string]*corev1.Pod{
 		"v0.1": first, "v0.2": second, "a mirror": made(configured(digest), ""), "another mirror": made(configured(another), ""),
 	} {
@@ -65,7 +65,7 @@ func TestUpdateOfTheOperatorRestartsNoMember(t *testing.T) {
 		}
 	}
 	const bySecond = "2-74aa109bf96f4de4-ae95e371ebb89083-44136fa355b3678a" // of the same Pod, by v0.2.0
-	if got := made(configured(digest), "").Annotations[v1alpha1.AnnotationTemplate]; got != bySecond {
+	if got := made(configured(digest), "").Annotations[v1beta1.AnnotationTemplate]; got != bySecond {
 		t.Errorf("v0.2 would create the Pod again: its fingerprint is %s, want %s", got, bySecond)
 	}
 }
@@ -87,7 +87,7 @@ func TestChosenImageIsRun(t *testing.T) {
 		{made(nil, digest), digest, cluster.Same},
 		{made(configured(digest), another), "", cluster.Swap},
 	} {
-		c := with(func(s *v1alpha1.EtcdClusterSpec) { s.Image = test.want })
+		c := with(func(s *v1beta1.EtcdClusterSpec) { s.Image = test.want })
 		if got := specs.Change(c, test.pod); got != test.is {
 			t.Errorf("runs %s, %q is chosen: got %d, want %d", test.pod.Spec.Containers[0].Image, test.want, got, test.is)
 		}
@@ -114,18 +114,18 @@ func TestTakeImage(t *testing.T) {
 		}
 		is, want := test.pod, test.from
 		if is.Spec.Containers[0].Image != want.Spec.Containers[0].Image ||
-			is.Annotations[v1alpha1.AnnotationImage] != want.Annotations[v1alpha1.AnnotationImage] {
-			t.Errorf("got %s, noted %q", is.Spec.Containers[0].Image, is.Annotations[v1alpha1.AnnotationImage])
+			is.Annotations[v1beta1.AnnotationImage] != want.Annotations[v1beta1.AnnotationImage] {
+			t.Errorf("got %s, noted %q", is.Spec.Containers[0].Image, is.Annotations[v1beta1.AnnotationImage])
 		}
 	}
 }
 
 // TestUsersCannotNoteAnImage: not even if admission let the annotation through.
 func TestUsersCannotNoteAnImage(t *testing.T) {
-	c := with(func(s *v1alpha1.EtcdClusterSpec) {
-		s.PodMetadata.Annotations = map[string]string{v1alpha1.AnnotationImage: digest}
+	c := with(func(s *v1beta1.EtcdClusterSpec) {
+		s.PodMetadata.Annotations = map[string]string{v1beta1.AnnotationImage: digest}
 	})
-	if note, noted := specs.Pod(c, "example-0", forming()).Annotations[v1alpha1.AnnotationImage]; noted {
+	if note, noted := specs.Pod(c, "example-0", forming()).Annotations[v1beta1.AnnotationImage]; noted {
 		t.Errorf("it is noted that the operator chose %q", note)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -32,12 +32,17 @@ const (
 // join lets the Pod's container enter the cluster. What changes once the member has data is
 // in annotations, which the kubelet reads at each start of the container: no restart of the
 // container may form the cluster again (docs/adr/0023-a-restart-forms-nothing.md).
-func join(c *v1alpha1.EtcdCluster, pod *corev1.Pod, j Joining) {
+func join(c *v1beta1.EtcdCluster, pod *corev1.Pod, j Joining) {
 	etcd := Etcd(pod)
+	for i, arg := range etcd.Args {
+		if strings.HasPrefix(arg, advertised) { // etcd wants those of initial-cluster there
+			etcd.Args[i] = advertised + strings.Join(PeerURLs(c, pod.Name), ",")
+		}
+	}
 	etcd.Args = append(etcd.Args, initialCluster+"$("+clusterVariable+")", "--initial-cluster-token="+j.Token)
 	etcd.Env = append(etcd.Env,
-		fromAnnotation(clusterVariable, v1alpha1.AnnotationInitialCluster),
-		fromAnnotation(stateVariable, v1alpha1.AnnotationInitialClusterState))
+		fromAnnotation(clusterVariable, v1beta1.AnnotationInitialCluster),
+		fromAnnotation(stateVariable, v1beta1.AnnotationInitialClusterState))
 	SetJoining(c, pod, j)
 }
 
@@ -49,17 +54,19 @@ func fromAnnotation(variable, annotation string) corev1.EnvVar {
 
 // SetJoining sets how the Pod's member enters the cluster, from the next start of its container
 // on. It has no effect on Pods of releases before 0.4.
-func SetJoining(c *v1alpha1.EtcdCluster, pod *corev1.Pod, j Joining) {
+func SetJoining(c *v1beta1.EtcdCluster, pod *corev1.Pod, j Joining) {
 	state := "existing"
 	if j.New {
 		state = "new"
 	}
 	peers := make([]string, 0, len(j.Members))
 	for _, member := range j.Members {
-		peers = append(peers, member+"="+PeerURL(c, member))
+		for _, url := range PeerURLs(c, member) {
+			peers = append(peers, member+"="+url)
+		}
 	}
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationInitialCluster, strings.Join(append(peers, j.Others...), ","))
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1alpha1.AnnotationInitialClusterState, state)
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationInitialCluster, strings.Join(append(peers, j.Others...), ","))
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationInitialClusterState, state)
 }
 
 // Entry is what the Pod's container does if it starts on an empty data directory.
@@ -68,7 +75,7 @@ func Entry(pod *corev1.Pod) cluster.Entry {
 	switch {
 	case !listens:
 		return cluster.Unalterable
-	case pod.Annotations[v1alpha1.AnnotationInitialClusterState] != "existing":
+	case pod.Annotations[v1beta1.AnnotationInitialClusterState] != "existing":
 		return cluster.Forms
 	case slices.Equal(Peers(pod), []string{pod.Name}):
 		return cluster.Ends
@@ -83,7 +90,7 @@ func IsJoining(pod *corev1.Pod) bool { return len(Peers(pod)) > 1 }
 
 // Peers are the members in the initial cluster of the Pod's member, itself too.
 func Peers(pod *corev1.Pod) []string {
-	peers := pod.Annotations[v1alpha1.AnnotationInitialCluster]
+	peers := pod.Annotations[v1beta1.AnnotationInitialCluster]
 	for _, arg := range Etcd(pod).Args {
 		if text, is := strings.CutPrefix(arg, initialCluster); is && !strings.HasPrefix(text, "$(") {
 			peers = text

@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -20,7 +20,7 @@ func TestNoArgumentForms(t *testing.T) {
 		t.Errorf("initial-cluster is fixed: %v", etcd.Args)
 	}
 	for variable, annotation := range map[string]string{
-		"INITIAL_CLUSTER": v1alpha1.AnnotationInitialCluster, "ETCD_INITIAL_CLUSTER_STATE": v1alpha1.AnnotationInitialClusterState,
+		"INITIAL_CLUSTER": v1beta1.AnnotationInitialCluster, "ETCD_INITIAL_CLUSTER_STATE": v1beta1.AnnotationInitialClusterState,
 	} {
 		i := slices.IndexFunc(etcd.Env, func(e corev1.EnvVar) bool { return e.Name == variable })
 		if i < 0 || etcd.Env[i].Value != "" || etcd.Env[i].ValueFrom.FieldRef.FieldPath != "metadata.annotations['"+annotation+"']" {
@@ -31,7 +31,7 @@ func TestNoArgumentForms(t *testing.T) {
 
 func TestEntry(t *testing.T) {
 	unset := specs.Pod(example(), "example-0", forming())
-	delete(unset.Annotations, v1alpha1.AnnotationInitialClusterState)
+	delete(unset.Annotations, v1beta1.AnnotationInitialClusterState)
 	alone := specs.Pod(example(), "example-0", forming())
 	specs.SetJoining(example(), alone, specs.Joining{Members: []string{"example-0"}})
 	for name, test := range map[string]struct {
@@ -55,7 +55,7 @@ func TestEntry(t *testing.T) {
 // byThird is a Pod as v0.3.0 made it: its arguments say how it joins.
 func byThird() *corev1.Pod {
 	pod := specs.Pod(example(), "example-0", specs.Joining{})
-	pod.Annotations = map[string]string{v1alpha1.AnnotationTemplate: "2-74aa109bf96f4de4-ae95e371ebb89083-44136fa355b3678a"}
+	pod.Annotations = map[string]string{v1beta1.AnnotationTemplate: "2-74aa109bf96f4de4-ae95e371ebb89083-44136fa355b3678a"}
 	etcd := specs.Etcd(pod)
 	etcd.Env = etcd.Env[:len(etcd.Env)-2]
 	etcd.Args = append(etcd.Args[:len(etcd.Args)-2],

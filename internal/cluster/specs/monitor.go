@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/monitoring"
 )
 
@@ -22,14 +22,14 @@ type Monitor struct {
 }
 
 // Monitors are all that there may be for a cluster (https://prometheus-operator.dev/docs/api-reference/api/).
-func Monitors(c *v1alpha1.EtcdCluster) []Monitor {
+func Monitors(c *v1beta1.EtcdCluster) []Monitor {
 	m := c.Spec.Monitoring
 	scraped, ruled := m.PodMonitor, m.PrometheusRule
 	if scraped == nil {
-		scraped = &v1alpha1.PodMonitor{}
+		scraped = &v1beta1.PodMonitor{}
 	}
 	if ruled == nil {
-		ruled = &v1alpha1.PrometheusRule{}
+		ruled = &v1beta1.PrometheusRule{}
 	}
 	return []Monitor{
 		{monitor(c, PodMonitorKind, scraped.Labels, podMonitorSpec(c, *scraped)), m.PodMonitor != nil},
@@ -37,7 +37,7 @@ func Monitors(c *v1alpha1.EtcdCluster) []Monitor {
 	}
 }
 
-func podMonitorSpec(c *v1alpha1.EtcdCluster, m v1alpha1.PodMonitor) map[string]any {
+func podMonitorSpec(c *v1beta1.EtcdCluster, m v1beta1.PodMonitor) map[string]any {
 	endpoint := map[string]any{"port": "metrics", "path": "/metrics", "scheme": "http"}
 	if m.Interval != nil {
 		endpoint["interval"] = monitoring.Duration(m.Interval.Duration)
@@ -59,7 +59,7 @@ func podMonitorSpec(c *v1alpha1.EtcdCluster, m v1alpha1.PodMonitor) map[string]a
 }
 
 // steps leave out what is not set, so that Prometheus' own defaults count.
-func steps(all []v1alpha1.Relabeling) []any {
+func steps(all []v1beta1.Relabeling) []any {
 	made := make([]any, 0, len(all))
 	for _, r := range all {
 		step := map[string]any{}
@@ -86,7 +86,7 @@ func set(step map[string]any, field string, value any, is bool) {
 }
 
 func monitor(
-	c *v1alpha1.EtcdCluster, kind schema.GroupVersionKind, labels map[string]v1alpha1.LabelValue, spec map[string]any,
+	c *v1beta1.EtcdCluster, kind schema.GroupVersionKind, labels map[string]v1beta1.LabelValue, spec map[string]any,
 ) *unstructured.Unstructured {
 	meta := owned(c, c.Name)
 	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // defaultDomain is the domain of a Kubernetes cluster of which no other one is known.
@@ -15,7 +15,7 @@ const defaultDomain = "cluster.local"
 
 // ServerNames are the DNS names and IP addresses of the certificate that members show to clients: those of the Services, with the domain
 // of the Kubernetes cluster, which may be empty, and without; those of the spec, and the external ones that are known.
-func ServerNames(c *v1alpha1.EtcdCluster, domain string) (names, addresses []string) {
+func ServerNames(c *v1beta1.EtcdCluster, domain string) (names, addresses []string) {
 	service, domain := c.ClientService()+"."+c.Namespace, cmp.Or(domain, defaultDomain)
 	names = []string{
 		Host(c, "*"), Host(c, "*") + "." + domain,
@@ -32,12 +32,15 @@ func ServerNames(c *v1alpha1.EtcdCluster, domain string) (names, addresses []str
 	return distinct(names), distinct(addresses)
 }
 
-// externalNames are by what clients outside of the Kubernetes cluster connect: what the spec names, and the addresses of the client
-// Service. Those of nodes are not its own: they change with the nodes that members run on.
-func externalNames(c *v1alpha1.EtcdCluster) (all []string) {
+// externalNames are by what clients outside of the Kubernetes cluster connect: what the spec names, and the addresses of the
+// Services. Those of nodes are not its own: they change with the nodes that members run on.
+func externalNames(c *v1beta1.EtcdCluster) (all []string) {
 	all = texts(c.Spec.TLS.ExtraSANs)
+	if route := c.Route(); route != nil {
+		all = append(all, texts(route.Hostnames)...)
+	}
 	for _, endpoint := range c.Status.ExternalEndpoints {
-		if endpoint.Source != v1alpha1.FromNode {
+		if endpoint.Source != v1beta1.FromNode {
 			host := endpoint.Address[:max(0, strings.LastIndex(endpoint.Address, ":"))]
 			all = append(all, strings.Trim(host, "[]"))
 		}

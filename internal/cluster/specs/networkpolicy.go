@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // NetworkPolicy lets each port of the members be reached only by the peers that need it. The operator's namespace is empty if it runs
@@ -17,18 +17,22 @@ import (
 // (https://kubernetes.io/docs/concepts/services-networking/network-policies/). Egress of members is not limited.
 //
 // Ports are numbers: a name would mean another number on a Pod that was changed.
-func NetworkPolicy(c *v1alpha1.EtcdCluster, operator string) *networkingv1.NetworkPolicy {
+func NetworkPolicy(c *v1beta1.EtcdCluster, operator string) *networkingv1.NetworkPolicy {
 	members, asked := []networkingv1.NetworkPolicyPeer{labelled(MemberSelector(c))}, c.Spec.NetworkPolicy
 	clients := []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
 	if len(asked.Clients) > 0 {
-		clients = slices.Concat(peers(asked.Clients), members, []networkingv1.NetworkPolicyPeer{labelled(BackupSelector())})
+		jobs := []networkingv1.NetworkPolicyPeer{labelled(BackupSelector()), {PodSelector: PrefixSelector()}}
+		clients = slices.Concat(peers(asked.Clients), members, jobs)
 		if c.AllowsDrills() {
 			clients = append(clients, labelled(DrillSelector()))
+		}
+		if c.KeepsLog() {
+			clients = append(clients, labelled(LogSelector()))
 		}
 	}
 	selected := metav1.LabelSelector{MatchLabels: MemberSelector(c)}
 	if c.AllowsDrills() { // policies only add to what is allowed: a member that is isolated has none but that of its drill
-		selected.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: v1alpha1.LabelIsolated, Operator: metav1.LabelSelectorOpDoesNotExist}}
+		selected.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: v1beta1.LabelIsolated, Operator: metav1.LabelSelectorOpDoesNotExist}}
 	}
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
@@ -39,22 +43,22 @@ func NetworkPolicy(c *v1alpha1.EtcdCluster, operator string) *networkingv1.Netwo
 			Ingress: slices.Concat(
 				// The operator looks at the certificates that members show there while an authority is rotated.
 				peersOf(c, slices.Concat(members, operatorIn(operator))),
-				reachedBy(v1alpha1.ClientPort, slices.Concat(clients, operatorIn(operator))),
-				reachedBy(v1alpha1.MetricsPort, slices.Concat(peers(asked.Metrics), operatorIn(operator))),
+				reachedBy(v1beta1.ClientPort, slices.Concat(clients, operatorIn(operator))),
+				reachedBy(v1beta1.MetricsPort, slices.Concat(peers(asked.Metrics), operatorIn(operator))),
 			),
 		},
 	}
 }
 
 // peersOf lets members hear each other. While a running cluster is adopted, its members may be anywhere.
-func peersOf(c *v1alpha1.EtcdCluster, members []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyIngressRule {
+func peersOf(c *v1beta1.EtcdCluster, members []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyIngressRule {
 	if c.Adopts() != nil {
 		anywhere := func(cidr string) networkingv1.NetworkPolicyPeer {
 			return networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: cidr}}
 		}
 		members = []networkingv1.NetworkPolicyPeer{anywhere("0.0.0.0/0"), anywhere("::/0")}
 	}
-	return reachedBy(v1alpha1.PeerPort, members)
+	return reachedBy(v1beta1.PeerPort, members)
 }
 
 // reachedBy is no rule if there are no peers: a rule without peers allows all traffic.
@@ -74,12 +78,27 @@ func labelled(labels map[string]string) networkingv1.NetworkPolicyPeer {
 
 // BackupSelector selects the Pods that read from members for backups, of all clusters of a namespace.
 func BackupSelector() map[string]string {
-	return map[string]string{ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelTask: "backup"}
+	return map[string]string{ManagedByLabel: v1beta1.FieldOwner, v1beta1.LabelTask: "backup"}
+}
+
+// PrefixSelector selects the Pods that compare and change keys below a prefix for restores, of all clusters of a namespace.
+func PrefixSelector() *metav1.LabelSelector {
+	return &metav1.LabelSelector{
+		MatchLabels: map[string]string{ManagedByLabel: v1beta1.FieldOwner},
+		MatchExpressions: []metav1.LabelSelectorRequirement{{
+			Key: v1beta1.LabelTask, Operator: metav1.LabelSelectorOpIn, Values: []string{"compare", "apply", "revert"},
+		}},
+	}
+}
+
+// LogSelector selects the Pods that read from members for logs, of all clusters of a namespace.
+func LogSelector() map[string]string {
+	return map[string]string{ManagedByLabel: v1beta1.FieldOwner, v1beta1.LabelTask: "follow"}
 }
 
 // DrillSelector selects the Pods that write to members for drills, of all clusters of a namespace.
 func DrillSelector() map[string]string {
-	return map[string]string{ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelTask: "write"}
+	return map[string]string{ManagedByLabel: v1beta1.FieldOwner, v1beta1.LabelTask: "write"}
 }
 
 // operatorIn are the operator's Pods in its namespace, by the labels that its Deployment in config/manager gives them.
@@ -87,12 +106,12 @@ func operatorIn(namespace string) []networkingv1.NetworkPolicyPeer {
 	if namespace == "" {
 		return nil
 	}
-	peer := labelled(map[string]string{"app.kubernetes.io/name": v1alpha1.FieldOwner, "control-plane": "controller-manager"})
+	peer := labelled(map[string]string{"app.kubernetes.io/name": v1beta1.FieldOwner, "control-plane": "controller-manager"})
 	peer.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
 	return []networkingv1.NetworkPolicyPeer{peer}
 }
 
-func peers(all []v1alpha1.NetworkPeer) []networkingv1.NetworkPolicyPeer {
+func peers(all []v1beta1.NetworkPeer) []networkingv1.NetworkPolicyPeer {
 	var made []networkingv1.NetworkPolicyPeer
 	for _, p := range all {
 		peer := networkingv1.NetworkPolicyPeer{PodSelector: selector(p.PodSelector), NamespaceSelector: selector(p.NamespaceSelector)}
@@ -104,7 +123,7 @@ func peers(all []v1alpha1.NetworkPeer) []networkingv1.NetworkPolicyPeer {
 	return made
 }
 
-func selector(s *v1alpha1.NetworkSelector) *metav1.LabelSelector {
+func selector(s *v1beta1.NetworkSelector) *metav1.LabelSelector {
 	if s == nil {
 		return nil
 	}

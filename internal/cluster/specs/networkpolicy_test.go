@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
@@ -41,11 +41,11 @@ func TestNetworkPolicyLetsTheOperatorIn(t *testing.T) {
 
 // TestNoRuleIsEmpty: Kubernetes allows all traffic by a rule that names no peers or no ports.
 func TestNoRuleIsEmpty(t *testing.T) {
-	some := []v1alpha1.NetworkPeer{{PodSelector: &v1alpha1.NetworkSelector{}}}
+	some := []v1beta1.NetworkPeer{{PodSelector: &v1beta1.NetworkSelector{}}}
 	for _, operator := range []string{"", "operators"} {
-		for _, clients := range [][]v1alpha1.NetworkPeer{nil, some} {
-			for _, metrics := range [][]v1alpha1.NetworkPeer{nil, some} {
-				c := with(func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Clients, s.NetworkPolicy.Metrics = clients, metrics })
+		for _, clients := range [][]v1beta1.NetworkPeer{nil, some} {
+			for _, metrics := range [][]v1beta1.NetworkPeer{nil, some} {
+				c := with(func(s *v1beta1.EtcdClusterSpec) { s.NetworkPolicy.Clients, s.NetworkPolicy.Metrics = clients, metrics })
 				spec := specs.NetworkPolicy(c, operator).Spec
 				for _, rule := range spec.Ingress {
 					if len(rule.From) == 0 || len(rule.Ports) != 1 {
@@ -63,17 +63,17 @@ func TestNoRuleIsEmpty(t *testing.T) {
 // TestDrillsReachMembers: where they are allowed, the policy lets their Jobs in, and does not select a member that is isolated; elsewhere
 // it is as it ever was.
 func TestDrillsReachMembers(t *testing.T) {
-	some := []v1alpha1.NetworkPeer{{PodSelector: &v1alpha1.NetworkSelector{MatchLabels: map[string]v1alpha1.LabelValue{"app": "shop"}}}}
-	for _, allowed := range []v1alpha1.DrillPolicy{"", v1alpha1.DrillsForbidden, v1alpha1.DrillsAllowed} {
-		c := with(func(s *v1alpha1.EtcdClusterSpec) { s.NetworkPolicy.Clients, s.Drills = some, allowed })
+	some := []v1beta1.NetworkPeer{{PodSelector: &v1beta1.NetworkSelector{MatchLabels: map[string]v1beta1.LabelValue{"app": "shop"}}}}
+	for _, allowed := range []v1beta1.DrillPolicy{"", v1beta1.DrillsForbidden, v1beta1.DrillsAllowed} {
+		c := with(func(s *v1beta1.EtcdClusterSpec) { s.NetworkPolicy.Clients, s.Drills = some, allowed })
 		spec := specs.NetworkPolicy(c, "").Spec
-		isAllowed := allowed == v1alpha1.DrillsAllowed
+		isAllowed := allowed == v1beta1.DrillsAllowed
 		isolated := labels.Set(specs.MemberSelector(c))
 		selector, err := metav1.LabelSelectorAsSelector(&spec.PodSelector)
 		if err != nil || !selector.Matches(isolated) {
 			t.Errorf("drills %q: it does not select members: %v", allowed, err)
 		}
-		isolated[v1alpha1.LabelIsolated] = "d"
+		isolated[v1beta1.LabelIsolated] = "d"
 		if selector.Matches(isolated) == isAllowed {
 			t.Errorf("drills %q: it selects an isolated member: %t", allowed, !isAllowed)
 		}
@@ -84,6 +84,27 @@ func TestDrillsReachMembers(t *testing.T) {
 		}
 		if reaches != isAllowed {
 			t.Errorf("drills %q: their Jobs reach members: %t", allowed, reaches)
+		}
+	}
+}
+
+// TestLogsReachMembers: where clients are limited, the policy lets in the Pod that keeps the log, if there is to be one.
+func TestLogsReachMembers(t *testing.T) {
+	some := []v1beta1.NetworkPeer{{PodSelector: &v1beta1.NetworkSelector{}}}
+	for _, kept := range []*v1beta1.Continuous{nil, {}} {
+		c := with(func(s *v1beta1.EtcdClusterSpec) {
+			s.NetworkPolicy.Clients, s.Backup = some, &v1beta1.Backup{Store: "offsite", Continuous: kept}
+		})
+		let := 0
+		for _, rule := range specs.NetworkPolicy(c, "operators").Spec.Ingress {
+			for _, from := range rule.From {
+				if from.PodSelector != nil && from.PodSelector.MatchLabels[v1beta1.LabelTask] == "follow" {
+					let++
+				}
+			}
+		}
+		if (let == 1) != (kept != nil) {
+			t.Errorf("a log is kept: %t, and %d rules let its Pod in", kept != nil, let)
 		}
 	}
 }

@@ -7,19 +7,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
 // TestFault87CertManagerWritesOverNothing: a Secret of the name of one that cert-manager is to write is left alone, unless cert-manager has
 // written it for this very Certificate of this very cluster, or is to write it already.
 func TestFault87CertManagerWritesOverNothing(t *testing.T) {
-	c := with(issuedBy(v1alpha1.IssuerRef{Name: "corp"}))
+	c := with(issuedBy(v1beta1.IssuerRef{Name: "corp"}))
 	wanted := specs.Certificates(c, "")[0]
 	name := specs.SecretOf(wanted)
 	secret := func(cluster, certificate string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-			Name: name, Labels: map[string]string{specs.ManagedByLabel: v1alpha1.FieldOwner, v1alpha1.LabelCluster: cluster},
+			Name: name, Labels: map[string]string{specs.ManagedByLabel: v1beta1.FieldOwner, v1beta1.LabelCluster: cluster},
 			Annotations: map[string]string{"cert-manager.io/certificate-name": certificate},
 		}}
 	}

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Budget keeps so many Pods of members through drains and evictions. It counts
@@ -15,7 +15,7 @@ import (
 //
 // While the budget is not met, Pods that are not ready stay too: they may be on
 // their way back.
-func Budget(c *v1alpha1.EtcdCluster, stay int) *policyv1.PodDisruptionBudget {
+func Budget(c *v1beta1.EtcdCluster, stay int) *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 		ObjectMeta: owned(c, c.Name),

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -15,8 +15,8 @@ import (
 // that an earlier release has made do not restart for it, nor does one with an authority of ours have the flag.
 func TestFault88PeersAreBoundByName(t *testing.T) {
 	const flag = "--peer-cert-allowed-hostname=peer.example.databases.svc"
-	brought := with(func(s *v1alpha1.EtcdClusterSpec) { s.TLS.SecretRefs = &v1alpha1.SecretRefs{} })
-	for _, c := range []*v1alpha1.EtcdCluster{brought, with(issuedBy(v1alpha1.IssuerRef{Name: "corp"}))} {
+	brought := with(func(s *v1beta1.EtcdClusterSpec) { s.TLS.SecretRefs = &v1beta1.SecretRefs{} })
+	for _, c := range []*v1beta1.EtcdCluster{brought, with(issuedBy(v1beta1.IssuerRef{Name: "corp"}))} {
 		pod := specs.Pod(c, "example-0", forming())
 		args := specs.Etcd(pod).Args
 		if !slices.Contains(args, flag) || !slices.Contains(specs.Etcd(specs.ForcedPod(c, "example-0")).Args, flag) {
@@ -27,7 +27,7 @@ func TestFault88PeersAreBoundByName(t *testing.T) {
 		if change := specs.Change(c, earlier); change != cluster.Same {
 			t.Errorf("an update of the operator restarts it: %d", change)
 		}
-		if specs.Fingerprint(example(), "example-0") != pod.Annotations[v1alpha1.AnnotationTemplate] {
+		if specs.Fingerprint(example(), "example-0") != pod.Annotations[v1beta1.AnnotationTemplate] {
 			t.Error("another source alone restarts it")
 		}
 	}
@@ -40,7 +40,7 @@ func TestFault88PeersAreBoundByName(t *testing.T) {
 // certificates that are asked for have the name, those of applications as well.
 func TestFault88ClientsAreBoundByName(t *testing.T) {
 	const flag = "--client-cert-allowed-hostname=client.example.databases.svc"
-	shared := v1alpha1.IssuerRef{Name: "corp", Kind: "ClusterIssuer"}
+	shared := v1beta1.IssuerRef{Name: "corp", Kind: "ClusterIssuer"}
 	open := with(issuedBy(shared))
 	shared.BoundClients = true
 	c := with(issuedBy(shared))

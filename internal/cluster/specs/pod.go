@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
@@ -18,16 +18,16 @@ const nonroot = 65532
 
 // Pod is the Pod of one member. What is added to the template here is not in the
 // fingerprint of its annotation.
-func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
+func Pod(c *v1beta1.EtcdCluster, member string, j Joining) *corev1.Pod {
 	pod := template(c, member)
-	pod.Annotations[v1alpha1.AnnotationTemplate] = Fingerprint(c, member)
-	delete(pod.Annotations, v1alpha1.AnnotationImage) // only Images may say that
+	pod.Annotations[v1beta1.AnnotationTemplate] = Fingerprint(c, member)
+	delete(pod.Annotations, v1beta1.AnnotationImage) // only Images may say that
 	bindPeers(c, pod)
 	checkCorruption(c, pod)
 	join(c, pod, j)
 	Etcd(pod).Lifecycle = lingering()
 	pod.Spec.TerminationGracePeriodSeconds = ptr.To[int64](grace)
-	pod.Spec.HostAliases = itself(c, member)
+	pod.Spec.HostAliases = append(itself(c, member), pod.Spec.HostAliases...)
 	pod.Spec.ImagePullSecrets = c.PullSecrets() // for new Pods: no fingerprint counts them
 	return pod
 }
@@ -35,8 +35,8 @@ func Pod(c *v1alpha1.EtcdCluster, member string, j Joining) *corev1.Pod {
 // bindPeers has a member accept as peers only members of its own cluster, whose certificates all have its names: the authority is
 // external, and signs for clients and for other clusters, too. Pods of earlier releases need not restart for it, so no fingerprint
 // counts it.
-func bindPeers(c *v1alpha1.EtcdCluster, pod *corev1.Pod) {
-	if c.CertificateSecrets() != nil {
+func bindPeers(c *v1beta1.EtcdCluster, pod *corev1.Pod) {
+	if c.MountsCertificates() && c.CertificateSecrets() != nil {
 		etcd := Etcd(pod)
 		etcd.Args = append(etcd.Args, "--peer-cert-allowed-hostname="+Host(c, "peer"))
 	}
@@ -46,7 +46,7 @@ func bindPeers(c *v1alpha1.EtcdCluster, pod *corev1.Pod) {
 // of each member, its own among them, and waits for a second if one is not known; the
 // record of its own comes when its Pod runs, so about then. It need not be its address: what
 // etcd finds it compares with what it finds for the same name. No fingerprint counts it either.
-func itself(c *v1alpha1.EtcdCluster, member string) []corev1.HostAlias {
+func itself(c *v1beta1.EtcdCluster, member string) []corev1.HostAlias {
 	return []corev1.HostAlias{{IP: "127.0.0.1", Hostnames: []string{Host(c, member)}}}
 }
 
@@ -73,9 +73,9 @@ func Lingers(pod *corev1.Pod) bool {
 // ForcedPod is the Pod of a member that starts with --force-new-cluster: it goes on from its own data
 // as the only voter. Its container never restarts by itself: with the flag it would remove
 // members that have joined meanwhile. It is outdated from the start.
-func ForcedPod(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
+func ForcedPod(c *v1beta1.EtcdCluster, member string) *corev1.Pod {
 	pod := Pod(c, member, Joining{Members: []string{member}})
-	pod.Annotations[v1alpha1.AnnotationForced] = "true"
+	pod.Annotations[v1beta1.AnnotationForced] = "true"
 	pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 	etcd := Etcd(pod)
 	etcd.Args = append(etcd.Args, "--force-new-cluster=true")
@@ -84,7 +84,7 @@ func ForcedPod(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
 
 // Targeted is the cluster as its members are to be run now: on the way to another
 // minor version that is not what the spec says.
-func Targeted(c *v1alpha1.EtcdCluster, target cluster.Target) *v1alpha1.EtcdCluster {
+func Targeted(c *v1beta1.EtcdCluster, target cluster.Target) *v1beta1.EtcdCluster {
 	targeted := c.DeepCopy()
 	targeted.Spec.Version, targeted.Spec.Image = target.Version, target.Image
 	if target.DropLegacyEntries {
@@ -102,12 +102,12 @@ func IsCleansing(pod *corev1.Pod) bool {
 	return slices.Contains(Etcd(pod).Args, fmt.Sprintf("--snapshot-count=%d", cleansing))
 }
 
-func template(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
+func template(c *v1beta1.EtcdCluster, member string) *corev1.Pod {
 	meta := owned(c, member)
 	meta.Labels = merged(MemberLabels(c, member), c.Spec.PodMetadata.Labels)
 	meta.Annotations = merged(map[string]string{"kubectl.kubernetes.io/default-container": etcdContainer}, c.Spec.PodMetadata.Annotations)
 	scheduling := Scheduling(c, MemberSelector(c))
-	return &corev1.Pod{
+	return patched(c, &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: meta,
 		Spec: corev1.PodSpec{
@@ -132,10 +132,10 @@ func template(c *v1alpha1.EtcdCluster, member string) *corev1.Pod {
 			PriorityClassName:         scheduling.PriorityClassName,
 			TopologySpreadConstraints: scheduling.TopologySpreadConstraints,
 		},
-	}
+	})
 }
 
-func container(c *v1alpha1.EtcdCluster, member string) corev1.Container {
+func container(c *v1beta1.EtcdCluster, member string) corev1.Container {
 	resources := c.MemberResources()
 	etcd := corev1.Container{
 		Name:    etcdContainer,
@@ -144,9 +144,9 @@ func container(c *v1alpha1.EtcdCluster, member string) corev1.Container {
 		Args:    arguments(c, member),
 		Env:     etcdctlEnvironment(c),
 		Ports: []corev1.ContainerPort{
-			{Name: "client", ContainerPort: v1alpha1.ClientPort, Protocol: corev1.ProtocolTCP},
-			{Name: "peer", ContainerPort: v1alpha1.PeerPort, Protocol: corev1.ProtocolTCP},
-			{Name: "metrics", ContainerPort: v1alpha1.MetricsPort, Protocol: corev1.ProtocolTCP},
+			{Name: "client", ContainerPort: v1beta1.ClientPort, Protocol: corev1.ProtocolTCP},
+			{Name: "peer", ContainerPort: v1beta1.PeerPort, Protocol: corev1.ProtocolTCP},
+			{Name: "metrics", ContainerPort: v1beta1.MetricsPort, Protocol: corev1.ProtocolTCP},
 		},
 		Resources:                corev1.ResourceRequirements{Requests: resources.Requests, Limits: resources.Limits},
 		VolumeMounts:             []corev1.VolumeMount{{Name: "data", MountPath: dataMount}},
@@ -161,7 +161,7 @@ func container(c *v1alpha1.EtcdCluster, member string) corev1.Container {
 			Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
 	}
-	if c.IsSecure() {
+	if c.MountsCertificates() {
 		etcd.VolumeMounts = append(etcd.VolumeMounts, corev1.VolumeMount{Name: tlsVolume, MountPath: tlsMount, ReadOnly: true})
 	}
 	return etcd
@@ -179,26 +179,25 @@ func probe(path string, period, failures int32) *corev1.Probe {
 }
 
 // etcdctlEnvironment makes `kubectl exec POD -- etcdctl …` work as it is.
-func etcdctlEnvironment(c *v1alpha1.EtcdCluster) []corev1.EnvVar {
-	env := []corev1.EnvVar{{Name: "ETCDCTL_ENDPOINTS", Value: scheme(c) + "://127.0.0.1:2379"}}
-	if !c.IsSecure() {
-		return env
+func etcdctlEnvironment(c *v1beta1.EtcdCluster) []corev1.EnvVar {
+	if !c.MountsCertificates() {
+		return []corev1.EnvVar{{Name: "ETCDCTL_ENDPOINTS", Value: "http://127.0.0.1:2379"}}
 	}
-	return append(env,
+	return append([]corev1.EnvVar{{Name: "ETCDCTL_ENDPOINTS", Value: "https://127.0.0.1:2379"}},
 		corev1.EnvVar{Name: "ETCDCTL_CACERT", Value: tlsMount + "/" + ClientCAKey},
 		corev1.EnvVar{Name: "ETCDCTL_CERT", Value: tlsMount + "/" + ServerCertKey},
 		corev1.EnvVar{Name: "ETCDCTL_KEY", Value: tlsMount + "/" + ServerKeyKey},
 	)
 }
 
-func volumes(c *v1alpha1.EtcdCluster, member string) []corev1.Volume {
+func volumes(c *v1beta1.EtcdCluster, member string) []corev1.Volume {
 	data := corev1.Volume{Name: "data"}
 	if ephemeral := c.Spec.Storage.Ephemeral; ephemeral != nil {
 		data.EmptyDir = &corev1.EmptyDirVolumeSource{SizeLimit: ptr.To(ephemeral.SizeLimit)}
 	} else {
 		data.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: member}
 	}
-	if !c.IsSecure() {
+	if !c.MountsCertificates() {
 		return []corev1.Volume{data}
 	}
 	return []corev1.Volume{data, {
@@ -210,14 +209,14 @@ func volumes(c *v1alpha1.EtcdCluster, member string) []corev1.Volume {
 }
 
 // Scheduling is where Pods may run that are alike by these labels: what the spec says, spread over nodes.
-func Scheduling(c *v1alpha1.EtcdCluster, alike map[string]string) v1alpha1.Scheduling {
+func Scheduling(c *v1beta1.EtcdCluster, alike map[string]string) v1beta1.Scheduling {
 	scheduling := c.Spec.Scheduling
 	scheduling.TopologySpreadConstraints = spread(c, &metav1.LabelSelector{MatchLabels: alike})
 	return scheduling
 }
 
 // spread keeps Pods on different hosts where possible, unless the user says how.
-func spread(c *v1alpha1.EtcdCluster, selector *metav1.LabelSelector) []corev1.TopologySpreadConstraint {
+func spread(c *v1beta1.EtcdCluster, selector *metav1.LabelSelector) []corev1.TopologySpreadConstraint {
 	wanted := c.Spec.Scheduling.TopologySpreadConstraints
 	if len(wanted) == 0 {
 		return []corev1.TopologySpreadConstraint{{

@@ -5,20 +5,20 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-func pulling(s *v1alpha1.EtcdClusterSpec) {
-	s.ImagePullSecrets = []v1alpha1.ImagePullSecret{{Name: "registry"}, {Name: "mirror"}}
+func pulling(s *v1beta1.EtcdClusterSpec) {
+	s.ImagePullSecrets = []v1beta1.ImagePullSecret{{Name: "registry"}, {Name: "mirror"}}
 }
 
 // TestPullSecretsAreForNewPods: they restart no member that runs. A Pod that lacks them is built again only where its image is exchanged,
 // which is pulled with those that the Pod has, or where it cannot be pulled.
 func TestPullSecretsAreForNewPods(t *testing.T) {
-	image := func(s *v1alpha1.EtcdClusterSpec) { s.Image = "registry.example/etcd:v3.6.16" }
-	both := func(s *v1alpha1.EtcdClusterSpec) { image(s); pulling(s) }
+	image := func(s *v1beta1.EtcdClusterSpec) { s.Image = "registry.example/etcd:v3.6.16" }
+	both := func(s *v1beta1.EtcdClusterSpec) { image(s); pulling(s) }
 	waits := func(reason string) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
 			pod.Status.ContainerStatuses = []corev1.ContainerStatus{
@@ -61,4 +61,4 @@ func TestPullSecretsOfServiceAccountStay(t *testing.T) {
 	}
 }
 
-func asBefore(*v1alpha1.EtcdClusterSpec) {}
+func asBefore(*v1beta1.EtcdClusterSpec) {}

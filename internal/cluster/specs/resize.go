@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Resizes is what of the compute resources a Kubernetes can change in a running Pod.
@@ -27,7 +27,7 @@ const (
 // cluster wants: processor and memory only, none taken away, and of the same quality
 // of service
 // (https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/#limitations).
-func IsResizable(pod *corev1.Pod, c *v1alpha1.EtcdCluster, can Resizes) bool {
+func IsResizable(pod *corev1.Pod, c *v1beta1.EtcdCluster, can Resizes) bool {
 	running := Etcd(pod).Resources
 	have := defaulted(running.Requests, running.Limits)
 	resources := c.MemberResources()

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -94,11 +94,11 @@ func TestLessMemory(t *testing.T) {
 func TestEtcdIsFoundByItsName(t *testing.T) {
 	small, large := map[corev1.ResourceName]string{"cpu": "1"}, map[corev1.ResourceName]string{"cpu": "2"}
 	c := example()
-	c.Spec.Resources = v1alpha1.Resources{Requests: resources(small, nil).Requests}
+	c.Spec.Resources = v1beta1.Resources{Requests: resources(small, nil).Requests}
 	pod := specs.Pod(specs.Targeted(c, cluster.Target{Version: "3.6.16", DropLegacyEntries: true}), "example-0", forming())
 	mesh := corev1.Container{Name: "mesh", Image: "mesh:v1", Resources: resources(map[corev1.ResourceName]string{"memory": "1Gi"}, nil)}
 	pod.Spec.Containers = append([]corev1.Container{mesh}, pod.Spec.Containers...)
-	pod.Annotations[v1alpha1.AnnotationTemplate] = "of v0.1"
+	pod.Annotations[v1beta1.AnnotationTemplate] = "of v0.1"
 	c.Spec.Resources.Requests = resources(large, nil).Requests
 	if !specs.IsResizable(pod, c, specs.ResizesAll) {
 		t.Error("another container's resources are judged")

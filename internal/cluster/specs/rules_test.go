@@ -12,7 +12,7 @@ import (
 	psaapi "k8s.io/pod-security-admission/api"
 	psapolicy "k8s.io/pod-security-admission/policy"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
@@ -25,7 +25,7 @@ func TestPodsPassPodSecurityRestricted(t *testing.T) {
 	verdict := func(pod *corev1.Pod) psapolicy.AggregateCheckResult {
 		return psapolicy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec))
 	}
-	for name, c := range map[string]*v1alpha1.EtcdCluster{
+	for name, c := range map[string]*v1beta1.EtcdCluster{
 		"default": example(), "ephemeral": with(ephemeral), "without TLS": with(insecure), "full": full(t),
 	} {
 		if result := verdict(specs.Pod(c, c.Name+"-0", forming())); !result.Allowed {
@@ -84,18 +84,18 @@ func wantLabels(t *testing.T, of string, all map[string]string) {
 // The podMetadata of a user cannot make the operator lose a Pod or count a
 // foreign one, even if admission let the keys through.
 func TestUsersCannotOverrideLabelsOfTheOperator(t *testing.T) {
-	theirs := map[string]string{"team": "a", v1alpha1.AnnotationTemplate: "theirs"}
+	theirs := map[string]string{"team": "a", v1beta1.AnnotationTemplate: "theirs"}
 	for key := range specs.MemberLabels(example(), "example-0") {
 		theirs[key] = "theirs"
 	}
-	c := with(func(s *v1alpha1.EtcdClusterSpec) { s.PodMetadata.Labels, s.PodMetadata.Annotations = theirs, theirs })
+	c := with(func(s *v1beta1.EtcdClusterSpec) { s.PodMetadata.Labels, s.PodMetadata.Annotations = theirs, theirs })
 	pod := specs.Pod(c, "example-0", forming())
 	for key, value := range specs.MemberLabels(c, "example-0") {
 		if pod.Labels[key] != value {
 			t.Errorf("label %s is %q, want %q", key, pod.Labels[key], value)
 		}
 	}
-	if pod.Annotations[v1alpha1.AnnotationTemplate] != specs.Fingerprint(c, "example-0") {
+	if pod.Annotations[v1beta1.AnnotationTemplate] != specs.Fingerprint(c, "example-0") {
 		t.Error("the user decides whether a Pod is as wanted")
 	}
 	if pod.Labels["team"] != "a" || pod.Annotations["team"] != "a" {

@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Keys of the Secret that members mount.
@@ -50,24 +50,24 @@ const (
 )
 
 // MemberSecret is the name of the Secret that all members mount.
-func MemberSecret(c *v1alpha1.EtcdCluster) string { return c.Name + "-member-tls" }
+func MemberSecret(c *v1beta1.EtcdCluster) string { return c.Name + "-member-tls" }
 
 // Authority is the Secret of a certificate authority.
-func Authority(c *v1alpha1.EtcdCluster, name string, cert, key []byte) *corev1.Secret {
+func Authority(c *v1beta1.EtcdCluster, name string, cert, key []byte) *corev1.Secret {
 	return secret(c, name, corev1.SecretTypeTLS, map[string][]byte{
 		CAKey: cert, corev1.TLSCertKey: cert, corev1.TLSPrivateKeyKey: key,
 	})
 }
 
 // MemberTLS is the Secret that all members mount.
-func MemberTLS(c *v1alpha1.EtcdCluster, data map[string][]byte) *corev1.Secret {
+func MemberTLS(c *v1beta1.EtcdCluster, data map[string][]byte) *corev1.Secret {
 	return secret(c, MemberSecret(c), corev1.SecretTypeOpaque, data)
 }
 
 // Client is the Secret that an application mounts as it is. Without a certificate, applications have their own.
-func Client(c *v1alpha1.EtcdCluster, ca, cert, key []byte) *corev1.Secret {
+func Client(c *v1beta1.EtcdCluster, ca, cert, key []byte) *corev1.Secret {
 	data := map[string][]byte{EndpointsKey: []byte(Endpoint(c))}
-	if c.IsSecure() {
+	if c.HasCertificates() {
 		data[CAKey] = ca
 	}
 	if len(cert) > 0 {
@@ -88,13 +88,13 @@ func Noted(secret *corev1.Secret, notes map[string]string) *corev1.Secret {
 
 // Root is the Secret by which Jobs of backups connect while authentication is enabled. Read access to it gives every permission, as
 // read access to the authority does.
-func Root(c *v1alpha1.EtcdCluster, ca, cert, key []byte) *corev1.Secret {
+func Root(c *v1beta1.EtcdCluster, ca, cert, key []byte) *corev1.Secret {
 	return secret(c, c.RootSecret(), corev1.SecretTypeOpaque, map[string][]byte{
 		EndpointsKey: []byte(Endpoint(c)), CAKey: ca, corev1.TLSCertKey: cert, corev1.TLSPrivateKeyKey: key,
 	})
 }
 
-func secret(c *v1alpha1.EtcdCluster, name string, kind corev1.SecretType, data map[string][]byte) *corev1.Secret {
+func secret(c *v1beta1.EtcdCluster, name string, kind corev1.SecretType, data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: owned(c, name),

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -45,7 +45,7 @@ type identity struct {
 
 // Member is a client of one member, over the connection that its Pod already has
 // or a new one. It does not wait for the network.
-func (d *Dialer) Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
+func (d *Dialer) Member(ctx context.Context, c *v1beta1.EtcdCluster, m cluster.Member) (etcd.Client, error) {
 	target, err := d.target(ctx, c, m)
 	if err != nil {
 		return nil, fmt.Errorf("dial member %s: %w", m.Name, err)
@@ -54,7 +54,7 @@ func (d *Dialer) Member(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.
 }
 
 // Keep closes the connections to Pods that no longer exist.
-func (d *Dialer) Keep(ctx context.Context, c *v1alpha1.EtcdCluster, members []cluster.Member) {
+func (d *Dialer) Keep(ctx context.Context, c *v1beta1.EtcdCluster, members []cluster.Member) {
 	var targets []etcd.Target
 	for _, m := range members {
 		if target, err := d.target(ctx, c, m); err == nil {
@@ -66,6 +66,13 @@ func (d *Dialer) Keep(ctx context.Context, c *v1alpha1.EtcdCluster, members []cl
 			targets = append(targets, target)
 		}
 	}
+	if from := c.Copies(); from != nil {
+		for _, url := range from.Endpoints {
+			if target, err := d.copied(ctx, c, url); err == nil {
+				targets = append(targets, target)
+			}
+		}
+	}
 	d.Pool.Keep(owner(c), targets)
 }
 
@@ -73,16 +80,17 @@ func (d *Dialer) Keep(ctx context.Context, c *v1alpha1.EtcdCluster, members []cl
 func (d *Dialer) Forget(name types.NamespacedName) {
 	d.mutex.Lock()
 	delete(d.identities, name.String())
+	delete(d.identities, toSource(name.String()))
 	d.mutex.Unlock()
 	d.Pool.Keep(name.String(), nil)
 }
 
-func owner(c *v1alpha1.EtcdCluster) string { return client.ObjectKeyFromObject(c).String() }
+func owner(c *v1beta1.EtcdCluster) string { return client.ObjectKeyFromObject(c).String() }
 
-func (d *Dialer) target(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) (etcd.Target, error) {
+func (d *Dialer) target(ctx context.Context, c *v1beta1.EtcdCluster, m cluster.Member) (etcd.Target, error) {
 	target := etcd.Target{
 		Instance:   m.Pod.UID,
-		Address:    net.JoinHostPort(m.Pod.Address, strconv.Itoa(v1alpha1.ClientPort)),
+		Address:    net.JoinHostPort(m.Pod.Address, strconv.Itoa(v1beta1.ClientPort)),
 		ServerName: specs.Host(c, m.Name),
 	}
 	if !c.IsSecure() {
@@ -97,7 +105,7 @@ func (d *Dialer) target(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.
 
 // identity is the operator's certificate for this cluster, issued again when the
 // authority changes or half its life is over.
-func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identity, error) {
+func (d *Dialer) identity(ctx context.Context, c *v1beta1.EtcdCluster) (identity, error) {
 	held, err := d.held(ctx, c)
 	if err != nil {
 		return identity{}, err
@@ -127,13 +135,13 @@ func (d *Dialer) identity(ctx context.Context, c *v1alpha1.EtcdCluster) (identit
 }
 
 // held is the key material in the Secrets, by which members are trusted.
-func (d *Dialer) held(ctx context.Context, c *v1alpha1.EtcdCluster) (certs.KeyMaterial, error) {
+func (d *Dialer) held(ctx context.Context, c *v1beta1.EtcdCluster) (certs.KeyMaterial, error) {
 	return secrets.Held(ctx, d.Reader, c, c.ClientCA(), specs.MemberSecret(c), c.RootSecret())
 }
 
 // make is the identity that trust says the operator has. If the authority that members trust is external, or cannot sign, that
 // may be the one that etcdctl uses in their Pods: they run on and are still to be reconciled.
-func (d *Dialer) make(c *v1alpha1.EtcdCluster, held certs.KeyMaterial, now time.Time) (identity, error) {
+func (d *Dialer) make(c *v1beta1.EtcdCluster, held certs.KeyMaterial, now time.Time) (identity, error) {
 	ca, pairs, err := held.OperatorPairs(d.Random, now, c)
 	if err != nil {
 		return identity{}, err //nolint:wrapcheck // it says what was tried

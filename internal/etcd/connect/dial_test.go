@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -39,14 +39,14 @@ func (s *kept) Get(_ context.Context, key client.ObjectKey, into client.Object, 
 	}
 	into.(*corev1.Secret).Data = data
 	if !s.others {
-		into.SetLabels(map[string]string{specs.ManagedByLabel: v1alpha1.FieldOwner})
+		into.SetLabels(map[string]string{specs.ManagedByLabel: v1beta1.FieldOwner})
 	}
 	return nil
 }
 
 func authority(t *testing.T) map[string][]byte {
 	t.Helper()
-	ca, err := pki.NewCA(rand.Reader, time.Now(), "a clients", v1alpha1.DefaultAuthorityLifetime)
+	ca, err := pki.NewCA(rand.Reader, time.Now(), "a clients", v1beta1.DefaultAuthorityLifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,13 +64,13 @@ func newDialer(t *testing.T) (*Dialer, *kept, *clock) {
 	return &Dialer{Pool: pool, Reader: held, Now: func() time.Time { return at.now }, Random: rand.Reader}, held, at
 }
 
-func example() *v1alpha1.EtcdCluster {
-	return &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1"}}
+func example() *v1beta1.EtcdCluster {
+	return &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1"}}
 }
 
 var one = cluster.Member{Name: "a-1", Pod: cluster.Pod{UID: "pod-1", Address: "10.0.0.1"}}
 
-func mustTarget(t *testing.T, d *Dialer, c *v1alpha1.EtcdCluster) etcd.Target {
+func mustTarget(t *testing.T, d *Dialer, c *v1beta1.EtcdCluster) etcd.Target {
 	t.Helper()
 	target, err := d.target(t.Context(), c, one)
 	if err != nil {
@@ -90,7 +90,7 @@ func TestTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if life := cert.NotAfter.Sub(at.now); life > 31*24*time.Hour || cert.Subject.CommonName != v1alpha1.RootUser {
+	if life := cert.NotAfter.Sub(at.now); life > 31*24*time.Hour || cert.Subject.CommonName != v1beta1.RootUser {
 		t.Errorf("the operator is %s for %s", cert.Subject.CommonName, life)
 	}
 	six := one
@@ -115,7 +115,7 @@ func TestWithoutTLS(t *testing.T) {
 	d, held, _ := newDialer(t)
 	held.data = nil
 	c := example()
-	c.Spec.TLS.Mode = v1alpha1.TLSDisabled
+	c.Spec.TLS.Mode = v1beta1.TLSDisabled
 	if target := mustTarget(t, d, c); target.TLS != nil {
 		t.Errorf("got %+v", target)
 	}

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
@@ -166,7 +166,7 @@ func TestLostAuthority(t *testing.T) {
 	for _, test := range []struct {
 		data map[string][]byte
 		want string
-	}{{good, v1alpha1.RootUser}, {nil, "etcd-server"}, {good, v1alpha1.RootUser}} {
+	}{{good, v1beta1.RootUser}, {nil, "etcd-server"}, {good, v1beta1.RootUser}} {
 		held.data = test.data
 		if got := user(d); got != test.want {
 			t.Errorf("dialled as %s, want %s", got, test.want)

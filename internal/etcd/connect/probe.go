@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -22,7 +22,7 @@ const probeTimeout = time.Second
 // Probe makes a TLS handshake with each port of a member, to see which certificate it shows and which authorities it
 // trusts, and sends nothing. The certificates that it presents are the members' own. If members have a list of revoked
 // certificates it makes two more, to see whether the member refuses what is on it.
-func (d *Dialer) Probe(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member) certs.TLSProbe {
+func (d *Dialer) Probe(ctx context.Context, c *v1beta1.EtcdCluster, m cluster.Member) certs.TLSProbe {
 	probe := certs.TLSProbe{Member: m.Name}
 	held, err := d.held(ctx, c)
 	if err != nil {
@@ -35,8 +35,8 @@ func (d *Dialer) Probe(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.M
 		return handshake(ctx, net.JoinHostPort(m.Pod.Address, strconv.Itoa(port)), specs.Host(c, m.Name), as)
 	}
 	var both sync.WaitGroup
-	both.Go(func() { probe.Client = look(v1alpha1.ClientPort, held.Server) })
-	both.Go(func() { probe.Peer = look(v1alpha1.PeerPort, held.Peer) })
+	both.Go(func() { probe.Client = look(v1beta1.ClientPort, held.Server) })
+	both.Go(func() { probe.Peer = look(v1beta1.PeerPort, held.Peer) })
 	if len(held.List()) > 0 {
 		both.Go(func() { probe.Refusal = d.refusal(ctx, c, m, held) })
 	}

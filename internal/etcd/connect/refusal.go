@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -23,12 +23,12 @@ const hello = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\x00\x00\x00\x04\x00\x00\x00
 
 // refusal shows a member two certificates, of which one is on the list that it is to have. A member that takes the other one and
 // refuses that one has read the list; one that refuses both proves nothing.
-func (d *Dialer) refusal(ctx context.Context, c *v1alpha1.EtcdCluster, m cluster.Member, held certs.KeyMaterial) certs.Refusal {
+func (d *Dialer) refusal(ctx context.Context, c *v1beta1.EtcdCluster, m cluster.Member, held certs.KeyMaterial) certs.Refusal {
 	good, revoked, err := held.Witnesses(d.Random, d.Now())
 	if err != nil {
 		return certs.Refusal{Err: err.Error()}
 	}
-	address := net.JoinHostPort(m.Pod.Address, strconv.Itoa(v1alpha1.ClientPort))
+	address := net.JoinHostPort(m.Pod.Address, strconv.Itoa(v1beta1.ClientPort))
 	return Refusal(ctx, address, specs.Host(c, m.Name), held.ClientCA.Bundle(), good, revoked)
 }
 

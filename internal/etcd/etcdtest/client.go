@@ -16,8 +16,9 @@ import (
 )
 
 type client struct {
-	cluster *Cluster
-	name    string
+	etcd.Data // none but Page: what copies data is tested with real processes
+	cluster   *Cluster
+	name      string
 }
 
 func (c *client) Members(ctx context.Context) (members []etcd.Member, err error) {
@@ -61,18 +62,6 @@ func (c *Cluster) status(self *member) etcd.Status {
 		status.Errors = append(status.Errors, fmt.Sprintf("memberID:%d alarm:%s ", a.MemberID, a.Kind))
 	}
 	return status
-}
-
-// Count knows of one revision only.
-func (c *client) Count(ctx context.Context, revision int64) (count int64, err error) {
-	err = c.cluster.do(ctx, c.name, Read, func(*member) error {
-		if revision > c.cluster.written {
-			return errors.New("required revision is a future revision")
-		}
-		count = int64(len(c.cluster.keys))
-		return nil
-	})
-	return count, err
 }
 
 // maxTxnOps is etcd's --max-txn-ops.
@@ -194,20 +183,35 @@ func (c *client) WriteEntry(ctx context.Context) error {
 	return c.cluster.do(ctx, c.name, WriteEntry, func(*member) error { return nil })
 }
 
-func (c *client) AddLearner(ctx context.Context, peerURL string) (added etcd.Member, err error) {
+func (c *client) AddLearner(ctx context.Context, peerURLs ...string) (added etcd.Member, err error) {
 	err = c.cluster.do(ctx, c.name, AddLearner, func(*member) error {
-		listed := c.cluster.first(func(m *member) bool { return slices.Contains(m.PeerURLs, peerURL) })
+		listed := c.cluster.first(func(m *member) bool { return slices.Contains(m.PeerURLs, peerURLs[0]) })
 		if listed == nil {
 			if err := c.cluster.mayAdd(); err != nil {
 				return err
 			}
-			listed = c.cluster.add(peerURL, true)
-			c.cluster.did("add learner %s", peerURL)
+			listed = c.cluster.add(true, peerURLs...)
+			c.cluster.did("add learner %s", strings.Join(peerURLs, " "))
 		}
 		added = listed.copy()
 		return nil
 	})
 	return added, err
+}
+
+func (c *client) UpdatePeerURLs(ctx context.Context, id uint64, peerURLs ...string) error {
+	return c.cluster.do(ctx, c.name, UpdatePeerURLs, func(*member) error {
+		m := c.cluster.first(func(m *member) bool { return m.ID == id })
+		switch {
+		case m == nil:
+			return errors.New("member not found")
+		case slices.Equal(m.PeerURLs, peerURLs):
+			return nil
+		}
+		m.PeerURLs = slices.Clone(peerURLs)
+		c.cluster.did("update %s to %s", m.Name, strings.Join(peerURLs, " "))
+		return nil
+	})
 }
 
 // mayAdd: etcd allows one learner, and wants a quorum of what would be with

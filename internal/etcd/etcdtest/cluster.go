@@ -27,9 +27,11 @@ const (
 	Read       Call = "Read"
 	WriteEntry Call = "WriteEntry"
 	AddLearner Call = "AddLearner"
-	Promote    Call = "Promote"
-	Remove     Call = "Remove"
-	MoveLeader Call = "MoveLeader"
+	// UpdatePeerURLs changes where a member is found.
+	UpdatePeerURLs Call = "UpdatePeerURLs"
+	Promote        Call = "Promote"
+	Remove         Call = "Remove"
+	MoveLeader     Call = "MoveLeader"
 
 	Downgrade        Call = "Downgrade"
 	CancelDowngrade  Call = "CancelDowngrade"
@@ -81,7 +83,7 @@ func New(names ...string) *Cluster {
 		keys: map[string]string{},
 	}
 	for _, name := range names {
-		added := c.add(PeerURL(name), false)
+		added := c.add(false, PeerURL(name))
 		added.Name, added.ClientURLs = name, []string{ClientURL(name)}
 		added.running, added.synced = true, true
 	}
@@ -196,9 +198,9 @@ func (c *Cluster) Log() []string {
 // Client talks to the member of this name, which need not exist yet.
 func (c *Cluster) Client(name string) etcd.Client { return &client{cluster: c, name: name} }
 
-func (c *Cluster) add(peerURL string, learner bool) *member {
+func (c *Cluster) add(learner bool, peerURLs ...string) *member {
 	c.lastID++
-	added := &member{Member: etcd.Member{ID: c.lastID, PeerURLs: []string{peerURL}, Learner: learner}}
+	added := &member{Member: etcd.Member{ID: c.lastID, PeerURLs: slices.Clone(peerURLs), Learner: learner}}
 	c.members = append(c.members, added)
 	return added
 }

@@ -48,6 +48,21 @@ var backups = Dashboard{
 					},
 				},
 			},
+			{
+				Kind: Lines, Title: "Age of the newest change in a log", Help: "of clusters with a continuous log: what came later would be lost",
+				Unit: Seconds, Queries: []Query{
+					{`time() - max ` + byCluster + `(etcd_operator_cluster_log_until_timestamp_seconds{` + some + `})`, clusterLegend},
+				},
+			},
+			{
+				Kind: Lines, Title: "How far a log leads back", Help: "to each moment of that time the cluster can be restored", Unit: Seconds,
+				Queries: []Query{
+					{
+						`max ` + byCluster + `(etcd_operator_cluster_log_until_timestamp_seconds{` + some + `}) - ` +
+							`max ` + byCluster + `(etcd_operator_cluster_log_from_timestamp_seconds{` + some + `})`, clusterLegend,
+					},
+				},
+			},
 			{Kind: Lines, Title: "Backups", Help: "how many there are, by phase", Unit: Count, Queries: []Query{
 				{`max by (namespace, cluster, phase) (etcd_operator_cluster_backups{` + some + `})`, clusterLegend + " {{phase}}"},
 			}},
@@ -64,6 +79,9 @@ var backups = Dashboard{
 		{"Each cluster", []Panel{
 			{Kind: Table, Title: "Schedules", Help: "the condition BackedUp", Queries: []Query{
 				{`max by (namespace, cluster, status, reason) (etcd_operator_cluster_condition{` + some + `,type="BackedUp"})`, ""},
+			}},
+			{Kind: Table, Title: "Continuous logs", Help: "the condition LogCurrent", Queries: []Query{
+				{`max by (namespace, cluster, status, reason) (etcd_operator_cluster_condition{` + some + `,type="LogCurrent"})`, ""},
 			}},
 			{
 				Kind: Table, Title: "Age of the newest verified backup", Help: "what was written later would be lost", Unit: Seconds,

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/screen"
 )
@@ -66,9 +66,9 @@ func (a *app) backUp(ctx context.Context, want wanted) error {
 	if err := knowsStore(ctx, k, want.store); err != nil {
 		return err
 	}
-	b := &v1alpha1.EtcdBackup{
+	b := &v1beta1.EtcdBackup{
 		ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: want.name},
-		Spec:       v1alpha1.EtcdBackupSpec{Cluster: c.Name, Store: want.store},
+		Spec:       v1beta1.EtcdBackupSpec{Cluster: c.Name, Store: want.store},
 	}
 	if want.name == "" {
 		b.GenerateName = c.Name + "-"
@@ -94,7 +94,7 @@ func (a *app) backUp(ctx context.Context, want wanted) error {
 
 // knowsStore refuses the name of a store that is not there. The EtcdBackup would wait for it.
 func knowsStore(ctx context.Context, k *Kubernetes, name string) error {
-	var store v1alpha1.EtcdBackupStore
+	var store v1beta1.EtcdBackupStore
 	if name == "" {
 		return nil
 	}
@@ -143,12 +143,12 @@ func ofCluster(cluster string) string {
 }
 
 // backupsOf are those of one cluster, or with no name all.
-func backupsOf(ctx context.Context, k *Kubernetes, cluster string) ([]v1alpha1.EtcdBackup, error) {
-	var list v1alpha1.EtcdBackupList
+func backupsOf(ctx context.Context, k *Kubernetes, cluster string) ([]v1beta1.EtcdBackup, error) {
+	var list v1beta1.EtcdBackupList
 	if err := k.List(ctx, &list, client.InNamespace(k.Namespace)); err != nil {
 		return nil, err
 	}
-	var of []v1alpha1.EtcdBackup
+	var of []v1beta1.EtcdBackup
 	for _, b := range list.Items {
 		if cluster == "" || screen.ClusterOf(&b) == cluster {
 			of = append(of, b)

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/screen"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/support"
 )
@@ -39,7 +39,7 @@ func (c *collector) miss(what string, err error) {
 	c.unread = append(c.unread, what+": "+err.Error())
 }
 
-func (c *collector) collect(ctx context.Context, cluster *v1alpha1.EtcdCluster) {
+func (c *collector) collect(ctx context.Context, cluster *v1beta1.EtcdCluster) {
 	belongs := c.ofBackups(ctx, cluster)
 	kinds := []schema.GroupVersionKind{
 		corev1.SchemeGroupVersion.WithKind("Pod"), corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim"),
@@ -70,7 +70,7 @@ func (c *collector) collect(ctx context.Context, cluster *v1alpha1.EtcdCluster) 
 }
 
 // ofBackups reads the cluster with its backups, stores and restores, and returns what else belongs to it.
-func (c *collector) ofBackups(ctx context.Context, cluster *v1alpha1.EtcdCluster) support.Related {
+func (c *collector) ofBackups(ctx context.Context, cluster *v1beta1.EtcdCluster) support.Related {
 	belongs := support.Related{Cluster: cluster.Name}
 	if cluster.Spec.Backup != nil {
 		belongs.Stores = append(belongs.Stores, cluster.Spec.Backup.Store)
@@ -79,11 +79,11 @@ func (c *collector) ofBackups(ctx context.Context, cluster *v1alpha1.EtcdCluster
 		belongs.Stores, belongs.Backups = append(belongs.Stores, r.Store), append(belongs.Backups, r.Backup)
 	}
 	kind := func(name string, keep func(*unstructured.Unstructured) bool) {
-		c.objects = append(c.objects, c.list(ctx, cluster.Namespace, v1alpha1.GroupVersion.WithKind(name), keep)...)
+		c.objects = append(c.objects, c.list(ctx, cluster.Namespace, v1beta1.GroupVersion.WithKind(name), keep)...)
 	}
 	kind("EtcdCluster", func(o *unstructured.Unstructured) bool { return o.GetName() == cluster.Name })
 	kind("EtcdBackup", func(o *unstructured.Unstructured) bool {
-		var b v1alpha1.EtcdBackup
+		var b v1beta1.EtcdBackup
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &b); err != nil {
 			return true // it is not what it should be, which is worth knowing
 		}

@@ -73,7 +73,8 @@ func Run(ctx context.Context, env Environment, arguments []string) int {
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	a.connection.bind(root.PersistentFlags())
-	root.AddCommand(a.status(), a.diagnose(), a.backup(), a.backups(), a.restore(), a.undo(), a.defrag(), a.rotate(), a.revoke(), a.report())
+	root.AddCommand(a.status(), a.diagnose(), a.backup(), a.backups(), a.restore(), a.undo(), a.defrag(), a.rotate(), a.revoke(),
+		a.switchOver(), a.report(), a.adopt(), a.log(), a.fleet())
 	root.SetArgs(arguments)
 	root.SetIn(env.In)
 	root.SetOut(env.Out)

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/screen"
 )
 
@@ -29,14 +29,18 @@ var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 // world is a namespace, with a fake operator that acts at every look at an object.
 type world struct {
-	t        *testing.T
-	client   client.Client
-	operator func(client.Object) error // changes what is about to be read
-	typed    string
-	width    int // of the bar
-	columns  int // of the screen, with so many lines
-	lines    int
-	out, err bytes.Buffer
+	t         *testing.T
+	client    client.Client
+	unguarded client.Client             // as client, and reads Secrets
+	operator  func(client.Object) error // changes what is about to be read
+	contexts  map[string]client.Client  // of a kubeconfig; nil: one is enough
+	post      Post
+	logs      func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
+	typed     string
+	width     int // of the bar
+	columns   int // of the screen, with so many lines
+	lines     int
+	out, err  bytes.Buffer
 }
 
 func newWorld(t *testing.T, objects ...client.Object) *world {
@@ -45,8 +49,9 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, operator: func(client.Object) error { return nil }}
-	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
+	w := &world{t: t, operator: func(client.Object) error { return nil }, logs: logs}
+	server := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	w.unguarded, w.client = server, interceptor.NewClient(server, interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
 			noSecret(t, o)
 			if err := c.Get(ctx, key, o, options...); err != nil {
@@ -58,7 +63,13 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 			noSecret(t, list)
 			return c.List(ctx, list, options...)
 		},
-	}).Build()
+		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
+			if ctx.Err() != nil {
+				return ctx.Err() // as a real server is not asked
+			}
+			return c.Delete(ctx, o, options...)
+		},
+	})
 	return w
 }
 
@@ -81,7 +92,13 @@ func (w *world) run(ctx context.Context, line ...string) int {
 			if namespace == "" {
 				namespace = "default"
 			}
-			return &Kubernetes{Client: w.client, Namespace: namespace, Logs: logs}, nil
+			objects := w.client
+			if w.contexts != nil {
+				if objects = w.contexts[c.overrides.CurrentContext]; objects == nil {
+					return nil, errNoRoute
+				}
+			}
+			return &Kubernetes{Client: objects, Namespace: namespace, Logs: w.logs, Post: w.post}, nil
 		},
 	}, line)
 	w.t.Logf("kubectl etcd %s\nexit %d\n%s%s", strings.Join(line, " "), exit, w.out.String(), w.err.String())
@@ -95,12 +112,12 @@ func logs(_ context.Context, namespace, pod string, options *corev1.PodLogOption
 	return io.NopCloser(strings.NewReader("log of " + namespace + "/" + pod + " token=canary-log password: canary-env-1\n")), nil
 }
 
-func store(name string) *v1alpha1.EtcdBackupStore {
-	return &v1alpha1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+func store(name string) *v1beta1.EtcdBackupStore {
+	return &v1beta1.EtcdBackupStore{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 }
 
-func cluster(name string, conditions ...metav1.Condition) *v1alpha1.EtcdCluster {
-	c := &v1alpha1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+func cluster(name string, conditions ...metav1.Condition) *v1beta1.EtcdCluster {
+	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
 	c.Status.Conditions = conditions
 	return c
 }
@@ -109,7 +126,7 @@ func condition(kind string, status metav1.ConditionStatus, reason string) metav1
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: "message of " + reason}
 }
 
-var available = condition(v1alpha1.ConditionAvailable, metav1.ConditionTrue, v1alpha1.ReasonHealthy)
+var available = condition(v1beta1.ConditionAvailable, metav1.ConditionTrue, v1beta1.ReasonHealthy)
 
 func wantExit(t *testing.T, is, want int) {
 	t.Helper()
@@ -129,8 +146,8 @@ func wantText(t *testing.T, text fmt.Stringer, parts ...string) {
 
 // TestStatusEnds: healthy ends with 0, anything else with 2, and with 1 only what could not be looked at.
 func TestStatusEnds(t *testing.T) {
-	degraded := condition(v1alpha1.ConditionDegraded, metav1.ConditionTrue, v1alpha1.ReasonMemberDown)
-	lost := condition(v1alpha1.ConditionAvailable, metav1.ConditionFalse, v1alpha1.ReasonQuorumLost)
+	degraded := condition(v1beta1.ConditionDegraded, metav1.ConditionTrue, v1beta1.ReasonMemberDown)
+	lost := condition(v1beta1.ConditionAvailable, metav1.ConditionFalse, v1beta1.ReasonQuorumLost)
 	w := newWorld(t, cluster("well", available), cluster("hurt", available, degraded), cluster("lost", lost), cluster("new"))
 	for name, want := range map[string]int{"well": Done, "hurt": Unwell, "lost": Unwell, "new": Unwell, "none": Failed} {
 		wantExit(t, w.run(t.Context(), "status", name), want)
@@ -173,9 +190,9 @@ func TestStatusWithoutRights(t *testing.T) {
 }
 
 // stages has an EtcdBackup go on at every look.
-func stages(all ...v1alpha1.EtcdBackupStatus) func(client.Object) error {
+func stages(all ...v1beta1.EtcdBackupStatus) func(client.Object) error {
 	return func(o client.Object) error {
-		b, is := o.(*v1alpha1.EtcdBackup)
+		b, is := o.(*v1beta1.EtcdBackup)
 		if is && len(all) > 0 {
 			b.Status = all[0]
 			if len(all) > 1 {
@@ -187,35 +204,35 @@ func stages(all ...v1alpha1.EtcdBackupStatus) func(client.Object) error {
 }
 
 var (
-	running = v1alpha1.EtcdBackupStatus{
-		Phase: v1alpha1.BackupRunning,
-		Progress: &v1alpha1.BackupProgress{
-			Read: v1alpha1.SizeOf(5 << 20), Total: v1alpha1.SizeOf(10 << 20), Percent: 50, Rate: v1alpha1.SizeOf(1 << 20), Message: "it is written",
+	running = v1beta1.EtcdBackupStatus{
+		Phase: v1beta1.BackupRunning,
+		Progress: &v1beta1.BackupProgress{
+			Read: v1beta1.SizeOf(5 << 20), Total: v1beta1.SizeOf(10 << 20), Percent: 50, Rate: v1beta1.SizeOf(1 << 20), Message: "it is written",
 		},
 		Conditions: []metav1.Condition{
-			condition(v1alpha1.ConditionComplete, metav1.ConditionFalse, v1alpha1.ReasonBackupRunning),
-			condition(v1alpha1.ConditionVerified, metav1.ConditionUnknown, v1alpha1.ReasonNotComplete),
+			condition(v1beta1.ConditionComplete, metav1.ConditionFalse, v1beta1.ReasonBackupRunning),
+			condition(v1beta1.ConditionVerified, metav1.ConditionUnknown, v1beta1.ReasonNotComplete),
 		},
 	}
-	verifying = v1alpha1.EtcdBackupStatus{
-		Phase: v1alpha1.BackupVerifying, Conditions: complete(metav1.ConditionUnknown, v1alpha1.ReasonVerificationPending),
+	verifying = v1beta1.EtcdBackupStatus{
+		Phase: v1beta1.BackupVerifying, Conditions: complete(metav1.ConditionUnknown, v1beta1.ReasonVerificationPending),
 	}
-	verified = v1alpha1.EtcdBackupStatus{
-		Phase: v1alpha1.BackupComplete, Revision: 42, Store: "offsite", StoredSize: v1alpha1.SizeOf(3 << 20),
-		Conditions: complete(metav1.ConditionTrue, v1alpha1.ReasonTrialPassed),
+	verified = v1beta1.EtcdBackupStatus{
+		Phase: v1beta1.BackupComplete, Revision: 42, Store: "offsite", StoredSize: v1beta1.SizeOf(3 << 20),
+		Conditions: complete(metav1.ConditionTrue, v1beta1.ReasonTrialPassed),
 	}
 )
 
 func complete(is metav1.ConditionStatus, reason string) []metav1.Condition {
 	return []metav1.Condition{
-		condition(v1alpha1.ConditionComplete, metav1.ConditionTrue, v1alpha1.ReasonStored), condition(v1alpha1.ConditionVerified, is, reason),
+		condition(v1beta1.ConditionComplete, metav1.ConditionTrue, v1beta1.ReasonStored), condition(v1beta1.ConditionVerified, is, reason),
 	}
 }
 
 // TestBackupIsFollowed: until it is verified, in lines where there is no terminal, and in a bar where there is one.
 func TestBackupIsFollowed(t *testing.T) {
 	w := newWorld(t, cluster("a", available), store("s"))
-	w.operator = stages(v1alpha1.EtcdBackupStatus{}, running, running, verifying, verified)
+	w.operator = stages(v1beta1.EtcdBackupStatus{}, running, running, verifying, verified)
 	wantExit(t, w.run(t.Context(), "backup", "a", "--store", "s", "--name", "b1", "--wait"), Done)
 	wantText(t, &w.out, "backup b1 is verified: revision 42, 3Mi in store offsite")
 	wantText(t, &w.err, "backup b1: 50 %, 5Mi of 10Mi, 1Mi/s, 5s left: it is written\n", "backup b1: verifying\n")
@@ -225,7 +242,7 @@ func TestBackupIsFollowed(t *testing.T) {
 	w.operator, w.width = stages(running, verified), 100
 	wantExit(t, w.run(t.Context(), "backup", "a", "--store", "s", "--name", "b2", "--wait"), Done)
 	wantText(t, &w.err, "\rbackup b2 [=============")
-	var made v1alpha1.EtcdBackup
+	var made v1beta1.EtcdBackup
 	if err := w.client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "b2"}, &made); err != nil ||
 		made.Spec.Cluster != "a" || made.Spec.Store != "s" {
 		t.Error(made.Spec, err)
@@ -235,13 +252,13 @@ func TestBackupIsFollowed(t *testing.T) {
 // TestBackupEnds: each way in which a backup can end has its exit code.
 func TestBackupEnds(t *testing.T) {
 	failed := running
-	failed.Phase = v1alpha1.BackupFailed
+	failed.Phase = v1beta1.BackupFailed
 	corrupt, unwanted, encrypted := verified, verified, verified
-	corrupt.Conditions = complete(metav1.ConditionFalse, v1alpha1.ReasonJobCorrupt)
-	unwanted.Conditions = complete(metav1.ConditionUnknown, v1alpha1.ReasonNotWanted)
-	encrypted.Conditions = complete(metav1.ConditionUnknown, v1alpha1.ReasonEncrypted)
+	corrupt.Conditions = complete(metav1.ConditionFalse, v1beta1.ReasonJobCorrupt)
+	unwanted.Conditions = complete(metav1.ConditionUnknown, v1beta1.ReasonNotWanted)
+	encrypted.Conditions = complete(metav1.ConditionUnknown, v1beta1.ReasonEncrypted)
 	tests := map[string]struct {
-		status v1alpha1.EtcdBackupStatus
+		status v1beta1.EtcdBackupStatus
 		exit   int
 	}{
 		"failed": {failed, Unwell}, "corrupt": {corrupt, Unwell}, "unwanted": {unwanted, Done}, "encrypted": {encrypted, Unwell},
@@ -259,7 +276,7 @@ func TestBackupGoesOnWithoutUs(t *testing.T) {
 	w := newWorld(t, cluster("a", available), store("s"))
 	ctx, cancel := context.WithCancel(t.Context())
 	w.operator = func(o client.Object) error {
-		if b, is := o.(*v1alpha1.EtcdBackup); is {
+		if b, is := o.(*v1beta1.EtcdBackup); is {
 			b.Status = running
 			cancel()
 		}
@@ -274,7 +291,7 @@ func TestBackupOutlivesFaults(t *testing.T) {
 	w := newWorld(t, cluster("a", available), store("s"))
 	looks := 0
 	w.operator = func(o client.Object) error {
-		b, is := o.(*v1alpha1.EtcdBackup)
+		b, is := o.(*v1beta1.EtcdBackup)
 		if looks++; is && looks < 4 {
 			return apierrors.NewServiceUnavailable("the API server restarts")
 		}
@@ -285,7 +302,7 @@ func TestBackupOutlivesFaults(t *testing.T) {
 	}
 	wantExit(t, w.run(t.Context(), "backup", "a", "--store", "s", "--name", "b1", "--wait"), Done)
 	w.operator = func(o client.Object) error {
-		if _, is := o.(*v1alpha1.EtcdBackup); is {
+		if _, is := o.(*v1beta1.EtcdBackup); is {
 			return apierrors.NewNotFound(schema.GroupResource{Resource: "etcdbackups"}, o.GetName())
 		}
 		return nil
@@ -296,7 +313,7 @@ func TestBackupOutlivesFaults(t *testing.T) {
 // TestBackupNeedsAStore: it is asked before anything is created.
 func TestBackupNeedsAStore(t *testing.T) {
 	with := cluster("with", available)
-	with.Spec.Backup = &v1alpha1.Backup{Store: "offsite"}
+	with.Spec.Backup = &v1beta1.Backup{Store: "offsite"}
 	w := newWorld(t, cluster("without", available), with)
 	wantExit(t, w.run(t.Context(), "backup", "without"), Failed)
 	wantText(t, &w.err, "in which store?")
@@ -306,7 +323,7 @@ func TestBackupNeedsAStore(t *testing.T) {
 	wantText(t, &w.err, "there is no EtcdBackupStore nowhere")
 	wantExit(t, w.run(t.Context(), "backup"), Failed)
 	wantText(t, &w.err, "one cluster is to be named: kubectl etcd backup CLUSTER [flags]")
-	var all v1alpha1.EtcdBackupList
+	var all v1beta1.EtcdBackupList
 	if err := w.client.List(t.Context(), &all); err != nil || len(all.Items) != 1 {
 		t.Error(len(all.Items), err)
 	}
@@ -314,12 +331,12 @@ func TestBackupNeedsAStore(t *testing.T) {
 
 // TestBackupsAreListed: those of one cluster, those that were found too, the newest first.
 func TestBackupsAreListed(t *testing.T) {
-	made := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "made"}}
+	made := &v1beta1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "made"}}
 	made.Spec.Cluster = "a"
 	made.Status = verified
 	made.Status.StartedAt = ptr.To(metav1.NewTime(noon.Add(-2 * time.Hour)))
-	found := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "found"}}
-	found.Spec = v1alpha1.EtcdBackupSpec{Store: "offsite", Found: "v1/x"}
+	found := &v1beta1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "found"}}
+	found.Spec = v1beta1.EtcdBackupSpec{Store: "offsite", Found: "v1/x"}
 	found.Status = verified
 	found.Status.Cluster, found.Status.StartedAt = "a", ptr.To(metav1.NewTime(noon.Add(-time.Hour)))
 	other := made.DeepCopy()

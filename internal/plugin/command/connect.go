@@ -2,8 +2,11 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
@@ -13,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Connection is how to find the API server: what kubectl's flags of the same names say.
@@ -26,7 +29,9 @@ type Connection struct {
 type Kubernetes struct {
 	client.Client
 	// Logs opens the log of a container.
-	Logs      func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
+	Logs func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
+	// Post asks a Pod through the API server.
+	Post      Post
 	Namespace string
 }
 
@@ -39,13 +44,25 @@ func (c *Connection) bind(flags *pflag.FlagSet) {
 	clientcmd.BindOverrideFlags(&c.overrides, flags, names)
 }
 
+// contexts are the names of all contexts of the kubeconfig, sorted.
+func (c *Connection) contexts() ([]string, error) {
+	config, err := c.rules.Load()
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	if len(config.Contexts) == 0 {
+		return nil, errors.New("the kubeconfig has no contexts: name it by --kubeconfig, or by the variable KUBECONFIG")
+	}
+	return slices.Sorted(maps.Keys(config.Contexts)), nil
+}
+
 // Scheme knows every kind that the plugin reads.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	return scheme, v1alpha1.AddToScheme(scheme)
+	return scheme, v1beta1.AddToScheme(scheme)
 }
 
 // Open connects as kubectl does.
@@ -76,5 +93,5 @@ func (c *Connection) Open(version string) (*Kubernetes, error) {
 	open := func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
 		return logs.CoreV1().Pods(namespace).GetLogs(pod, options).Stream(ctx)
 	}
-	return &Kubernetes{Client: objects, Logs: open, Namespace: namespace}, nil
+	return &Kubernetes{Client: objects, Logs: open, Post: throughProxy(logs), Namespace: namespace}, nil
 }

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
 )
 
@@ -55,7 +55,7 @@ func (a *app) defragment(ctx context.Context, want defragmentation) error {
 	}
 	want.request = a.Now().UTC().Format(time.RFC3339)
 	before := c.DeepCopy()
-	metav1.SetMetaDataAnnotation(&c.ObjectMeta, v1alpha1.AnnotationDefragment, want.request)
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, v1beta1.AnnotationDefragment, want.request)
 	if err := k.Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("annotate EtcdCluster %s: %w", c.Name, err)
 	}
@@ -73,9 +73,9 @@ func (a *app) defragment(ctx context.Context, want defragmentation) error {
 }
 
 // defragmentationOf is how far the defragmentation is. It is done when every member had one for this request.
-func defragmentationOf(c *v1alpha1.EtcdCluster, want defragmentation) progressState {
+func defragmentationOf(c *v1beta1.EtcdCluster, want defragmentation) progressState {
 	seen := progressState{Progress: progress.Progress{What: "defragmentation of " + c.Name, Message: "no operator has looked at it yet"}}
-	if progressing := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); progressing != nil {
+	if progressing := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionProgressing); progressing != nil {
 		seen.Message = progressing.Message
 	}
 	var lines, failed []string

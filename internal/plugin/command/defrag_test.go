@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // TestDefrag: it asks by an annotation, waits until every member had its turn, and says what that has given back, or why one had none.
@@ -15,17 +15,17 @@ func TestDefrag(t *testing.T) {
 		w := newWorld(t, cluster("a", available))
 		looks := 0
 		w.operator = func(o client.Object) error {
-			c, is := o.(*v1alpha1.EtcdCluster)
-			if !is || c.Annotations[v1alpha1.AnnotationDefragment] == "" {
+			c, is := o.(*v1beta1.EtcdCluster)
+			if !is || c.Annotations[v1beta1.AnnotationDefragment] == "" {
 				return nil
 			}
 			looks++
 			c.Status.Members = nil
 			for i, name := range []string{"a-0", "a-1"} {
-				m := v1alpha1.MemberStatus{Name: name, LastDefragmentation: &v1alpha1.MemberDefragmentation{Request: "before"}}
+				m := v1beta1.MemberStatus{Name: name, LastDefragmentation: &v1beta1.MemberDefragmentation{Request: "before"}}
 				if looks > 2+i {
-					m.LastDefragmentation = &v1alpha1.MemberDefragmentation{
-						Before: resource.MustParse("2Gi"), After: resource.MustParse("800Mi"), Request: c.Annotations[v1alpha1.AnnotationDefragment],
+					m.LastDefragmentation = &v1beta1.MemberDefragmentation{
+						Before: resource.MustParse("2Gi"), After: resource.MustParse("800Mi"), Request: c.Annotations[v1beta1.AnnotationDefragment],
 					}
 				}
 				if looks > 3 && name == "a-1" {
@@ -50,7 +50,7 @@ func TestDefrag(t *testing.T) {
 // TestDefragWithoutVolumes is refused: no member restarts where its data would go.
 func TestDefragWithoutVolumes(t *testing.T) {
 	c := cluster("a", available)
-	c.Spec.Storage.Ephemeral = &v1alpha1.Ephemeral{}
+	c.Spec.Storage.Ephemeral = &v1beta1.Ephemeral{}
 	w := newWorld(t, c)
 	wantExit(t, w.run(t.Context(), "defrag", "a"), Failed)
 	wantText(t, &w.err, "storage.ephemeral")

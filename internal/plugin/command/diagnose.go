@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/diagnosis"
 )
 
@@ -115,18 +115,18 @@ func (r *reader) took(part diagnosis.Part, err error) bool {
 
 func (r *reader) read(ctx context.Context) {
 	f, within := &r.facts, client.InNamespace(r.facts.Cluster.Namespace)
-	of := client.MatchingLabels{v1alpha1.LabelCluster: f.Cluster.Name}
+	of := client.MatchingLabels{v1beta1.LabelCluster: f.Cluster.Name}
 	f.Pods = listed(ctx, r, diagnosis.Pods, &corev1.PodList{}, func(l *corev1.PodList) []corev1.Pod { return l.Items }, within, of)
 	f.Claims = listed(ctx, r, diagnosis.Claims, &corev1.PersistentVolumeClaimList{},
 		func(l *corev1.PersistentVolumeClaimList) []corev1.PersistentVolumeClaim { return l.Items }, within, of)
 	r.readVolumes(ctx)
 	f.Nodes = listed(ctx, r, diagnosis.Nodes, &corev1.NodeList{}, func(l *corev1.NodeList) []corev1.Node { return l.Items })
-	f.Backups = listed(ctx, r, diagnosis.Backups, &v1alpha1.EtcdBackupList{},
-		func(l *v1alpha1.EtcdBackupList) []v1alpha1.EtcdBackup { return l.Items }, within)
-	f.Stores = listed(ctx, r, diagnosis.Stores, &v1alpha1.EtcdBackupStoreList{},
-		func(l *v1alpha1.EtcdBackupStoreList) []v1alpha1.EtcdBackupStore { return l.Items }, within)
-	f.Restores = listed(ctx, r, diagnosis.Restores, &v1alpha1.EtcdRestoreList{},
-		func(l *v1alpha1.EtcdRestoreList) []v1alpha1.EtcdRestore { return l.Items }, within)
+	f.Backups = listed(ctx, r, diagnosis.Backups, &v1beta1.EtcdBackupList{},
+		func(l *v1beta1.EtcdBackupList) []v1beta1.EtcdBackup { return l.Items }, within)
+	f.Stores = listed(ctx, r, diagnosis.Stores, &v1beta1.EtcdBackupStoreList{},
+		func(l *v1beta1.EtcdBackupStoreList) []v1beta1.EtcdBackupStore { return l.Items }, within)
+	f.Restores = listed(ctx, r, diagnosis.Restores, &v1beta1.EtcdRestoreList{},
+		func(l *v1beta1.EtcdRestoreList) []v1beta1.EtcdRestore { return l.Items }, within)
 	f.Policies = listed(ctx, r, diagnosis.Policies, &networkingv1.NetworkPolicyList{},
 		func(l *networkingv1.NetworkPolicyList) []networkingv1.NetworkPolicy { return l.Items }, within)
 	f.Budgets = listed(ctx, r, diagnosis.Budgets, &policyv1.PodDisruptionBudgetList{},

@@ -15,13 +15,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/diagnosis"
 )
 
 // TestDiagnoseEnds: with 0 where nothing is worse than a hint, else with 2, and with 1 only what could not be looked at.
 func TestDiagnoseEnds(t *testing.T) {
-	lost := condition(v1alpha1.ConditionAvailable, metav1.ConditionFalse, v1alpha1.ReasonQuorumLost)
+	lost := condition(v1beta1.ConditionAvailable, metav1.ConditionFalse, v1beta1.ReasonQuorumLost)
 	w := newWorld(t, cluster("well", available), cluster("lost", lost), cluster("new"))
 	for name, want := range map[string]int{"well": Done, "lost": Unwell, "new": Unwell, "none": Failed} {
 		wantExit(t, w.run(t.Context(), "diagnose", name), want)
@@ -37,8 +37,8 @@ func TestDiagnoseEnds(t *testing.T) {
 func TestDiagnoseReads(t *testing.T) {
 	c := cluster("a", available)
 	c.Status.Operator = "operators/the-lease"
-	c.Status.Members = []v1alpha1.MemberStatus{{Name: "a-0"}}
-	labels := map[string]string{v1alpha1.LabelCluster: "a", v1alpha1.LabelMember: "a-0"}
+	c.Status.Members = []v1beta1.MemberStatus{{Name: "a-0"}}
+	labels := map[string]string{v1beta1.LabelCluster: "a", v1beta1.LabelMember: "a-0"}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a-0", Labels: labels}, Spec: corev1.PodSpec{NodeName: "n1"}}
 	claim := &corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a-0", Labels: labels},

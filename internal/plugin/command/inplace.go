@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/restoring"
 )
@@ -23,6 +23,10 @@ func (a *app) restoreInPlace(ctx context.Context, k *Kubernetes, want restored) 
 	r, err := a.previewed(ctx, k, want)
 	if err != nil || r == nil {
 		return err
+	}
+	if r.Status.Phase == v1beta1.RestoreComplete { // all keys are as they are to be
+		a.say("%s", restoring.Result(r))
+		return nil
 	}
 	expected := r.Status.Preview.Confirm
 	if want.preview {
@@ -40,14 +44,14 @@ func (a *app) restoreInPlace(ctx context.Context, k *Kubernetes, want restored) 
 		return fmt.Errorf("nothing was restored: the preview is to be confirmed by '%s' now, not by '%s'; --preview says what would be lost",
 			expected, confirmed)
 	}
-	if err := a.change(ctx, k, r, func(s *v1alpha1.EtcdRestoreSpec) { s.Confirm = confirmed }); err != nil {
+	if err := a.change(ctx, k, r, func(s *v1beta1.EtcdRestoreSpec) { s.Confirm = confirmed }); err != nil {
 		return err
 	}
 	return a.await(ctx, k, r.Name, want)
 }
 
 // previewed is an EtcdRestore with its preview: an existing one with the same request, or a new one. nil if it was not waited for.
-func (a *app) previewed(ctx context.Context, k *Kubernetes, want restored) (*v1alpha1.EtcdRestore, error) {
+func (a *app) previewed(ctx context.Context, k *Kubernetes, want restored) (*v1beta1.EtcdRestore, error) {
 	all, err := restoresOf(ctx, k)
 	if err != nil {
 		return nil, err
@@ -81,7 +85,7 @@ func (a *app) previewed(ctx context.Context, k *Kubernetes, want restored) (*v1a
 }
 
 // ask has a person confirm a preview. Ctrl-C ends it.
-func (a *app) ask(ctx context.Context, r *v1alpha1.EtcdRestore) (string, error) {
+func (a *app) ask(ctx context.Context, r *v1beta1.EtcdRestore) (string, error) {
 	if !a.CanAsk {
 		return "", errors.New("nothing was restored: look at the preview with --preview, then give --confirm")
 	}
@@ -101,7 +105,7 @@ func (a *app) ask(ctx context.Context, r *v1alpha1.EtcdRestore) (string, error) 
 }
 
 // change patches an EtcdRestore.
-func (a *app) change(ctx context.Context, k *Kubernetes, r *v1alpha1.EtcdRestore, to func(*v1alpha1.EtcdRestoreSpec)) error {
+func (a *app) change(ctx context.Context, k *Kubernetes, r *v1beta1.EtcdRestore, to func(*v1beta1.EtcdRestoreSpec)) error {
 	before := r.DeepCopy()
 	to(&r.Spec)
 	if err := k.Patch(ctx, r, client.MergeFrom(before)); err != nil {
@@ -138,7 +142,8 @@ func (a *app) undo() *cobra.Command {
 			"all revisions, while the cluster serves on, so that clients that watch list again. It takes about as long as a backup and a\n" +
 			"restore. With --keep-revisions the old members come back at once, and revisions go back: restart every client that\n" +
 			"watches or caches.\n" +
-			"It is possible until those volumes expire: status.undoUntil of the EtcdRestore.\n\n" +
+			"It is possible until those volumes expire: status.undoUntil of the EtcdRestore.\n" +
+			"After a restore with --prefix, keys that are still as it has made them become as the safety backup has them.\n\n" +
 			"Exit code: 0 the earlier data is served; 1 there is nothing to undo; 2 it failed; 3 not finished in time.",
 		Args: ofOne,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -155,7 +160,7 @@ func (a *app) undo() *cobra.Command {
 			if problem != "" {
 				return errors.New(problem)
 			}
-			if err := a.change(cmd.Context(), k, r, func(s *v1alpha1.EtcdRestoreSpec) {
+			if err := a.change(cmd.Context(), k, r, func(s *v1beta1.EtcdRestoreSpec) {
 				s.Undo, s.UndoKeepRevisions = true, s.UndoKeepRevisions || keep
 			}); err != nil {
 				return err
@@ -169,16 +174,16 @@ func (a *app) undo() *cobra.Command {
 	return cmd
 }
 
-func restoreOf(ctx context.Context, k *Kubernetes, name string) (*v1alpha1.EtcdRestore, error) {
-	var r v1alpha1.EtcdRestore
+func restoreOf(ctx context.Context, k *Kubernetes, name string) (*v1beta1.EtcdRestore, error) {
+	var r v1beta1.EtcdRestore
 	if err := k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: name}, &r); err != nil {
 		return nil, fmt.Errorf("get EtcdRestore %s: %w", name, err)
 	}
 	return &r, nil
 }
 
-func restoresOf(ctx context.Context, k *Kubernetes) ([]v1alpha1.EtcdRestore, error) {
-	var list v1alpha1.EtcdRestoreList
+func restoresOf(ctx context.Context, k *Kubernetes) ([]v1beta1.EtcdRestore, error) {
+	var list v1beta1.EtcdRestoreList
 	err := k.List(ctx, &list, client.InNamespace(k.Namespace))
 	if meta.IsNoMatchError(err) {
 		return nil, fmt.Errorf("the API server knows no EtcdRestore: the operator that is installed does not restore in place; "+

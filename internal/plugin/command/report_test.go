@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // hurt is a namespace with a cluster, all that belongs to it, its neighbour, and the operator in another namespace. Wherever a secret
@@ -31,7 +31,7 @@ func hurt() []client.Object {
 			Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: `{"x":"canary-applied"}`, "vault.example/x": "canary-annotation"},
 		}
 	}
-	of := func(cluster string) map[string]string { return map[string]string{v1alpha1.LabelCluster: cluster} }
+	of := func(cluster string) map[string]string { return map[string]string{v1beta1.LabelCluster: cluster} }
 	operator := map[string]string{"app.kubernetes.io/name": operatorName}
 	containers := []corev1.Container{{
 		Name: "etcd", Args: []string{"--name=a-0", "--auth-token=canary-arg-1"},
@@ -43,17 +43,17 @@ func hurt() []client.Object {
 			Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", RestartCount: 1}}},
 		}
 	}
-	c := &v1alpha1.EtcdCluster{ObjectMeta: named("default", "a", nil)}
+	c := &v1beta1.EtcdCluster{ObjectMeta: named("default", "a", nil)}
 	c.Spec.Etcd.ExtraArgs = map[string]string{"auth-token": "canary-extra-1"}
-	c.Spec.Backup = &v1alpha1.Backup{Store: "offsite"}
+	c.Spec.Backup = &v1beta1.Backup{Store: "offsite"}
 	c.Status.Operator = "operators/lease"
-	store := &v1alpha1.EtcdBackupStore{ObjectMeta: named("default", "offsite", nil)}
-	store.Spec.S3 = &v1alpha1.S3Store{
-		Bucket: "bucket", Endpoint: "https://user:canary-url@s3.example", CA: &v1alpha1.CASource{ConfigMap: "authorities"},
-		Credentials: &v1alpha1.SecretReference{Secret: "keys"},
+	store := &v1beta1.EtcdBackupStore{ObjectMeta: named("default", "offsite", nil)}
+	store.Spec.S3 = &v1beta1.S3Store{
+		Bucket: "bucket", Endpoint: "https://user:canary-url@s3.example", CA: &v1beta1.CASource{ConfigMap: "authorities"},
+		Credentials: &v1beta1.SecretReference{Secret: "keys"},
 	}
-	backup := &v1alpha1.EtcdBackup{ObjectMeta: named("default", "b1", nil), Spec: v1alpha1.EtcdBackupSpec{Cluster: "a", Store: "offsite"}}
-	job := &batchv1.Job{ObjectMeta: named("default", "b1-1", map[string]string{v1alpha1.LabelBackup: "b1"})}
+	backup := &v1beta1.EtcdBackup{ObjectMeta: named("default", "b1", nil), Spec: v1beta1.EtcdBackupSpec{Cluster: "a", Store: "offsite"}}
+	job := &batchv1.Job{ObjectMeta: named("default", "b1-1", map[string]string{v1beta1.LabelBackup: "b1"})}
 	job.Spec.Template.Spec.Containers = []corev1.Container{{Name: "backup", Args: []string{"task", `{"sessionToken":"canary-order"}`}}}
 	deployment := &appsv1.Deployment{ObjectMeta: named("operators", "manager", nil)}
 	deployment.Spec.Template.Labels, deployment.Spec.Template.Spec.Containers = operator, containers

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
 )
 
@@ -85,7 +85,7 @@ func named(ctx context.Context, k *Kubernetes, want revoked) (revoked, error) {
 		}
 		return want, nil
 	}
-	var u v1alpha1.EtcdUser
+	var u v1beta1.EtcdUser
 	if err := k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: want.user}, &u); err != nil {
 		return want, fmt.Errorf("get EtcdUser %s in namespace %s: %w", want.user, k.Namespace, err)
 	}
@@ -112,7 +112,7 @@ func canonical(text string) string {
 }
 
 // addRevocation writes the number into the spec, unless it is there. It removes none that was written meanwhile.
-func addRevocation(ctx context.Context, k *Kubernetes, want revoked) (c *v1alpha1.EtcdCluster, err error) {
+func addRevocation(ctx context.Context, k *Kubernetes, want revoked) (c *v1beta1.EtcdCluster, err error) {
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		if c, err = clusterOf(ctx, k, want.cluster); err != nil {
 			return err
@@ -124,7 +124,7 @@ func addRevocation(ctx context.Context, k *Kubernetes, want revoked) (c *v1alpha
 			return nil
 		}
 		before := c.DeepCopy()
-		c.Spec.TLS.Revocations = append(c.Spec.TLS.Revocations, v1alpha1.Revocation{Serial: want.serial, Reason: want.reason})
+		c.Spec.TLS.Revocations = append(c.Spec.TLS.Revocations, v1beta1.Revocation{Serial: want.serial, Reason: want.reason})
 		return k.Patch(ctx, c, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	})
 	if err != nil {
@@ -135,13 +135,13 @@ func addRevocation(ctx context.Context, k *Kubernetes, want revoked) (c *v1alpha
 
 // revocationOf is how far the revocation is. It is done when the number is on the list that every member was seen to refuse, and all
 // have restarted since.
-func revocationOf(c *v1alpha1.EtcdCluster, serial string) progressState {
+func revocationOf(c *v1beta1.EtcdCluster, serial string) progressState {
 	seen := progressState{Progress: progress.Progress{What: "revocation of " + serial, Message: "no operator has looked at it yet"}}
-	if progressing := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); progressing != nil {
+	if progressing := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionProgressing); progressing != nil {
 		seen.Message = progressing.Message
 	}
 	status := c.Status.Revocations
-	if status != nil && status.Phase == v1alpha1.RevocationDone && slices.Contains(status.Serials, serial) {
+	if status != nil && status.Phase == v1beta1.RevocationDone && slices.Contains(status.Serials, serial) {
 		seen.ended = true
 		seen.result = fmt.Sprintf("certificate %s is revoked: no member of %s accepts it, and no connection is left", serial, c.Name)
 	}

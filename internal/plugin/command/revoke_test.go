@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 func (w *world) revoked() []string {
 	w.t.Helper()
-	var c v1alpha1.EtcdCluster
+	var c v1beta1.EtcdCluster
 	if err := w.client.Get(w.t.Context(), client.ObjectKey{Namespace: "default", Name: "a"}, &c); err != nil {
 		w.t.Fatal(err)
 	}
@@ -57,10 +57,10 @@ func TestRevokeSerial(t *testing.T) {
 
 // TestRevokeUser: the number is that of the certificate which the EtcdUser has now, by its status.
 func TestRevokeUser(t *testing.T) {
-	user := func(name, of, serial string) *v1alpha1.EtcdUser {
-		return &v1alpha1.EtcdUser{
+	user := func(name, of, serial string) *v1beta1.EtcdUser {
+		return &v1beta1.EtcdUser{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-			Spec:       v1alpha1.EtcdUserSpec{Cluster: of}, Status: v1alpha1.EtcdUserStatus{Serial: serial},
+			Spec:       v1beta1.EtcdUserSpec{Cluster: of}, Status: v1beta1.EtcdUserStatus{Serial: serial},
 		}
 	}
 	w := newWorld(t, cluster("a", available), user("orders", "a", "beef"), user("others", "b", "dead"), user("new", "a", ""))
@@ -80,20 +80,20 @@ func TestRevokeWaits(t *testing.T) {
 	w := newWorld(t, cluster("a", available))
 	looks := 0
 	w.operator = func(o client.Object) error {
-		c, is := o.(*v1alpha1.EtcdCluster)
+		c, is := o.(*v1beta1.EtcdCluster)
 		if !is || len(c.Spec.TLS.Revocations) == 0 {
 			return nil
 		}
 		looks++
-		told := &v1alpha1.RevocationStatus{Phase: v1alpha1.RevocationDone, RevokedAt: "then", Serials: []string{"1"}} // of one before
+		told := &v1beta1.RevocationStatus{Phase: v1beta1.RevocationDone, RevokedAt: "then", Serials: []string{"1"}} // of one before
 		if looks > 1 {
 			told.Phase, told.Serials = "Listed", []string{"1", "beef"}
 		}
 		if looks > 3 {
-			told.Phase = v1alpha1.RevocationDone
+			told.Phase = v1beta1.RevocationDone
 		}
 		c.Status.Revocations = told
-		progressing := condition(v1alpha1.ConditionProgressing, metav1.ConditionTrue, v1alpha1.ReasonWaiting)
+		progressing := condition(v1beta1.ConditionProgressing, metav1.ConditionTrue, v1beta1.ReasonWaiting)
 		progressing.Message = "waiting for a-1 to refuse certificates"
 		c.Status.Conditions = append(c.Status.Conditions, progressing)
 		return nil
@@ -111,13 +111,13 @@ func TestRevokeBesideOthers(t *testing.T) {
 	w := newWorld(t, cluster("a", available))
 	first := true
 	w.operator = func(o client.Object) error {
-		c, is := o.(*v1alpha1.EtcdCluster)
+		c, is := o.(*v1beta1.EtcdCluster)
 		if !is || !first {
 			return nil
 		}
 		first = false
 		other := c.DeepCopy()
-		other.Spec.TLS.Revocations = []v1alpha1.Revocation{{Serial: "1", Reason: "of others"}}
+		other.Spec.TLS.Revocations = []v1beta1.Revocation{{Serial: "1", Reason: "of others"}}
 		if err := w.client.Update(t.Context(), other); err != nil {
 			return fmt.Errorf("update: %w", err)
 		}
@@ -132,7 +132,7 @@ func TestRevokeBesideOthers(t *testing.T) {
 // TestRevokeIsRefused: without TLS there is nothing to revoke, and what the API server refuses is reported.
 func TestRevokeIsRefused(t *testing.T) {
 	plain := cluster("a", available)
-	plain.Spec.TLS.Mode = v1alpha1.TLSDisabled
+	plain.Spec.TLS.Mode = v1beta1.TLSDisabled
 	w := newWorld(t, plain)
 	wantExit(t, w.run(t.Context(), "revoke", "a", "--serial", "1"), Failed)
 	wantText(t, &w.err, "has no certificates")

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
 )
 
@@ -62,8 +62,8 @@ func (a *app) rotateAuthorities(ctx context.Context, want rotated) error {
 	if !c.IsSecure() {
 		return fmt.Errorf("EtcdCluster %s has no authority: spec.tls.mode is Disabled", c.Name)
 	}
-	degraded := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionDegraded)
-	if hasEnded := degraded != nil && degraded.Reason == v1alpha1.ReasonAuthorityEnds; c.CertificateSecrets() != nil && !hasEnded {
+	degraded := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionDegraded)
+	if hasEnded := degraded != nil && degraded.Reason == v1beta1.ReasonAuthorityEnds; c.CertificateSecrets() != nil && !hasEnded {
 		return fmt.Errorf("certificates of EtcdCluster %s come from others, as spec.tls says: have them issued by another authority there, "+
 			"and put that into ca.crt", c.Name)
 	}
@@ -72,7 +72,7 @@ func (a *app) rotateAuthorities(ctx context.Context, want rotated) error {
 		want.request = want.authority + ":" + want.request
 	}
 	before := c.DeepCopy()
-	metav1.SetMetaDataAnnotation(&c.ObjectMeta, v1alpha1.AnnotationRotate, want.request)
+	metav1.SetMetaDataAnnotation(&c.ObjectMeta, v1beta1.AnnotationRotate, want.request)
 	if err := k.Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("annotate EtcdCluster %s: %w", c.Name, err)
 	}
@@ -91,9 +91,9 @@ func (a *app) rotateAuthorities(ctx context.Context, want rotated) error {
 
 // rotationOf is how far the rotation is. It is done when what was asked for was acted on, nothing is trusted any more but
 // the new authority, and all members run with that.
-func rotationOf(c *v1alpha1.EtcdCluster, want rotated) progressState {
+func rotationOf(c *v1beta1.EtcdCluster, want rotated) progressState {
 	seen := progressState{Progress: progress.Progress{What: "rotation of " + c.Name, Message: "no operator has looked at it yet"}}
-	progressing := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing)
+	progressing := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionProgressing)
 	if progressing != nil {
 		seen.Message = progressing.Message
 	}
@@ -102,12 +102,12 @@ func rotationOf(c *v1alpha1.EtcdCluster, want rotated) progressState {
 		if want.authority != "" && authority.Name != want.authority {
 			continue
 		}
-		if authority.Request != want.request || authority.Phase != v1alpha1.RotationStable {
+		if authority.Request != want.request || authority.Phase != v1beta1.RotationStable {
 			return seen
 		}
 		done++
 	}
-	resting := progressing != nil && v1alpha1.CurrentReason(progressing.Reason) == v1alpha1.ReasonUpToDate
+	resting := progressing != nil && v1beta1.CurrentReason(progressing.Reason) == v1beta1.ReasonUpToDate
 	if seen.ended = done > 0 && resting; seen.ended {
 		seen.result = fmt.Sprintf("the authorities of %s are rotated", c.Name)
 		if want.authority != "" {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/screen"
 )
 
@@ -64,8 +64,8 @@ func look(ctx context.Context, k *Kubernetes, names []string) ([]screen.Status, 
 	return all, nil
 }
 
-func clustersOf(ctx context.Context, k *Kubernetes, names []string) ([]v1alpha1.EtcdCluster, error) {
-	var list v1alpha1.EtcdClusterList
+func clustersOf(ctx context.Context, k *Kubernetes, names []string) ([]v1beta1.EtcdCluster, error) {
+	var list v1beta1.EtcdClusterList
 	for _, name := range names {
 		c, err := clusterOf(ctx, k, name)
 		if err != nil {
@@ -82,8 +82,8 @@ func clustersOf(ctx context.Context, k *Kubernetes, names []string) ([]v1alpha1.
 	return list.Items, nil
 }
 
-func clusterOf(ctx context.Context, k *Kubernetes, name string) (*v1alpha1.EtcdCluster, error) {
-	var c v1alpha1.EtcdCluster
+func clusterOf(ctx context.Context, k *Kubernetes, name string) (*v1beta1.EtcdCluster, error) {
+	var c v1beta1.EtcdCluster
 	if err := k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: name}, &c); err != nil {
 		return nil, fmt.Errorf("get EtcdCluster %s in namespace %s: %w", name, k.Namespace, err)
 	}
@@ -91,9 +91,9 @@ func clusterOf(ctx context.Context, k *Kubernetes, name string) (*v1alpha1.EtcdC
 }
 
 // around reads what belongs to a cluster. What cannot be read is a fact, too: not everybody may read volumes.
-func around(ctx context.Context, k *Kubernetes, c v1alpha1.EtcdCluster) screen.Objects {
+func around(ctx context.Context, k *Kubernetes, c v1beta1.EtcdCluster) screen.Objects {
 	o := screen.Objects{Cluster: c}
-	within, of := client.InNamespace(c.Namespace), client.MatchingLabels{v1alpha1.LabelCluster: c.Name}
+	within, of := client.InNamespace(c.Namespace), client.MatchingLabels{v1beta1.LabelCluster: c.Name}
 	var pods corev1.PodList
 	if err := k.List(ctx, &pods, within, of); err != nil {
 		o.Unread = append(o.Unread, "Pods could not be read: "+err.Error())

@@ -10,19 +10,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // TestWatch: on a pipe one block for each change, with its time, also across an API server that does not answer. Ctrl-C ends it, with the
 // exit code of what was shown last.
 func TestWatch(t *testing.T) {
-	degraded := condition(v1alpha1.ConditionDegraded, metav1.ConditionTrue, v1alpha1.ReasonMemberDown)
+	degraded := condition(v1beta1.ConditionDegraded, metav1.ConditionTrue, v1beta1.ReasonMemberDown)
 	for last, want := range map[string]int{"Healthy": Done, "MemberDown": Unwell} {
 		w := newWorld(t, cluster("a"))
 		ctx, stop := context.WithCancel(t.Context())
 		looks := 0
 		w.operator = func(o client.Object) error {
-			c, is := o.(*v1alpha1.EtcdCluster)
+			c, is := o.(*v1beta1.EtcdCluster)
 			if !is {
 				return nil
 			}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/screen"
 )
 
@@ -18,10 +18,10 @@ const verifiedAge = 48 * time.Hour
 func backups(f Facts) []Finding {
 	var findings []Finding
 	if b := f.Cluster.Status.Backup; b != nil {
-		if c := meta.FindStatusCondition(b.Conditions, v1alpha1.ConditionBackedUp); c != nil && c.Status == metav1.ConditionFalse {
+		if c := meta.FindStatusCondition(b.Conditions, v1beta1.ConditionBackedUp); c != nil && c.Status == metav1.ConditionFalse {
 			findings = append(findings, Finding{WillBeAProblem, sentence(c.Type, *c), "correct what the message names", pageBackup})
 		}
-		if c := meta.FindStatusCondition(b.Conditions, v1alpha1.ConditionRetentionApplied); c != nil && c.Status == metav1.ConditionFalse {
+		if c := meta.FindStatusCondition(b.Conditions, v1beta1.ConditionRetentionApplied); c != nil && c.Status == metav1.ConditionFalse {
 			findings = append(findings, Finding{
 				Hint, sentence(c.Type, *c), "let the store delete, or delete old backups there", "operations/backup.md#deleting",
 			})
@@ -37,19 +37,19 @@ func backups(f Facts) []Finding {
 func newest(f Facts) []Finding {
 	hasSchedule := f.Cluster.Spec.Backup != nil && f.Cluster.Spec.Backup.Schedule != ""
 	for _, b := range f.backups() {
-		proof := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionVerified)
+		proof := meta.FindStatusCondition(b.Status.Conditions, v1beta1.ConditionVerified)
 		switch {
-		case b.Status.Phase == v1alpha1.BackupFailed && !hasSchedule:
-			complete := meta.FindStatusCondition(b.Status.Conditions, v1alpha1.ConditionComplete)
+		case b.Status.Phase == v1beta1.BackupFailed && !hasSchedule:
+			complete := meta.FindStatusCondition(b.Status.Conditions, v1beta1.ConditionComplete)
 			what := "the newest backup, " + b.Name + ", has failed"
 			if complete != nil {
 				what += ": " + reasoned(complete.Reason, complete.Message)
 			}
 			return one(WillBeAProblem, what, "correct what it names, and make another one: "+makeOne(f), pageBackup)
-		case b.Status.Phase == v1alpha1.BackupComplete && proof != nil && proof.Status == metav1.ConditionFalse:
+		case b.Status.Phase == v1beta1.BackupComplete && proof != nil && proof.Status == metav1.ConditionFalse:
 			return one(DataAtRisk, "the newest backup, "+b.Name+", cannot be restored: "+reasoned(proof.Reason, proof.Message),
 				"make another one: "+makeOne(f), pageBackup)
-		case b.Status.Phase == v1alpha1.BackupComplete, b.Status.Phase == v1alpha1.BackupFailed:
+		case b.Status.Phase == v1beta1.BackupComplete, b.Status.Phase == v1beta1.BackupFailed:
 			return nil
 		}
 	}
@@ -58,14 +58,14 @@ func newest(f Facts) []Finding {
 
 // verified says that none can be relied on, or only an old one.
 func verified(f Facts) []Finding {
-	var best *v1alpha1.EtcdBackup
+	var best *v1beta1.EtcdBackup
 	for _, b := range f.backups() {
 		if screen.IsVerified(&b) {
 			best = &b
 			break
 		}
 	}
-	wanted := f.Cluster.Spec.Backup != nil && f.Cluster.Spec.Backup.Schedule != "" && f.Cluster.Spec.Backup.Verify != v1alpha1.VerifyNever
+	wanted := f.Cluster.Spec.Backup != nil && f.Cluster.Spec.Backup.Schedule != "" && f.Cluster.Spec.Backup.Verify != v1beta1.VerifyNever
 	since := f.Cluster.CreationTimestamp.Time
 	if best != nil {
 		since = screen.TakenAt(best)
@@ -102,11 +102,11 @@ func stores(f Facts) []Finding {
 		return nil
 	}
 	name := f.Cluster.Spec.Backup.Store
-	store := find(f.Stores, func(s v1alpha1.EtcdBackupStore) bool { return s.Name == name })
+	store := find(f.Stores, func(s v1beta1.EtcdBackupStore) bool { return s.Name == name })
 	if store == nil {
 		return one(WillBeAProblem, "spec.backup.store names EtcdBackupStore "+name+", which does not exist", "create it", "operations/stores.md")
 	}
-	c := meta.FindStatusCondition(store.Status.Conditions, v1alpha1.ConditionReady)
+	c := meta.FindStatusCondition(store.Status.Conditions, v1beta1.ConditionReady)
 	if c == nil || c.Status != metav1.ConditionFalse {
 		return nil
 	}
@@ -118,13 +118,13 @@ func stores(f Facts) []Finding {
 func restores(f Facts) []Finding {
 	var findings []Finding
 	for _, r := range f.Restores {
-		c := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionComplete)
+		c := meta.FindStatusCondition(r.Status.Conditions, v1beta1.ConditionComplete)
 		if r.Spec.Cluster != f.Cluster.Name || c == nil || c.Status != metav1.ConditionFalse {
 			continue
 		}
-		switch v1alpha1.CurrentReason(c.Reason) {
-		case v1alpha1.ReasonRefused, v1alpha1.ReasonRestoreFailing, v1alpha1.ReasonSafetyBackup, v1alpha1.ReasonUnconfirmed,
-			v1alpha1.ReasonPaused:
+		switch v1beta1.CurrentReason(c.Reason) {
+		case v1beta1.ReasonRefused, v1beta1.ReasonRestoreFailing, v1beta1.ReasonSafetyBackup, v1beta1.ReasonUnconfirmed,
+			v1beta1.ReasonPaused:
 			findings = append(findings, Finding{
 				Hint, "EtcdRestore " + r.Name + " does not go on: " + reasoned(c.Reason, c.Message), "do what the message says, or delete it",
 				"operations/restore.md#what-stops-a-restore",

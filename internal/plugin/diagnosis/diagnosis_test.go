@@ -16,7 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // healthy are the facts that every case of these tests begins with.
@@ -89,8 +89,8 @@ func TestFindings(t *testing.T) {
 		},
 		"quorum is lost for good": {
 			func(f *Facts) {
-				f.Cluster.Status.QuorumLoss = &v1alpha1.QuorumLoss{
-					Lost: []string{"a-1", "a-2"}, Survivors: []v1alpha1.Survivor{{Name: "a-0", Revision: 40}}, Accept: "a-0@40",
+				f.Cluster.Status.QuorumLoss = &v1beta1.QuorumLoss{
+					Lost: []string{"a-1", "a-2"}, Survivors: []v1beta1.Survivor{{Name: "a-0", Revision: 40}}, Accept: "a-0@40",
 				}
 			},
 			"DataAtRisk: quorum is lost for good: the data of a-1, a-2 is gone; what is left: a-0 at revision 40",
@@ -213,15 +213,15 @@ func TestFindings(t *testing.T) {
 			"runbooks/EtcdQuotaFills.md",
 		},
 		"volumes grow no further": {
-			func(f *Facts) { f.Cluster.Spec.Storage.AutoGrow = &v1alpha1.AutoGrow{MaxSize: *size("8Gi")} },
+			func(f *Facts) { f.Cluster.Spec.Storage.AutoGrow = &v1beta1.AutoGrow{MaxSize: *size("8Gi")} },
 			"WillBeAProblem: volumes have 8Gi and grow no further: storage.autoGrow.maxSize is 8Gi",
 			"raise storage.autoGrow.maxSize, or see who writes so much",
 			"operations/space.md#volumes-that-grow",
 		},
 		"members can have no more": {
 			func(f *Facts) {
-				f.Cluster.Spec.Autoscale = &v1alpha1.Autoscale{}
-				f.Cluster.Status.Autoscale = &v1alpha1.AutoscaleStatus{Refused: "exceeded quota", Since: metav1.NewTime(f.Now.Add(-5 * time.Minute))}
+				f.Cluster.Spec.Autoscale = &v1beta1.Autoscale{}
+				f.Cluster.Status.Autoscale = &v1beta1.AutoscaleStatus{Refused: "exceeded quota", Since: metav1.NewTime(f.Now.Add(-5 * time.Minute))}
 			},
 			"WillBeAProblem: members could not be given more 5m ago: exceeded quota",
 			"make room on nodes or in the quota, or lower autoscale.max",
@@ -230,8 +230,8 @@ func TestFindings(t *testing.T) {
 		"members have all that is allowed": {
 			func(f *Facts) {
 				f.Cluster.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: *size("1Gi")}
-				f.Cluster.Spec.Autoscale = &v1alpha1.Autoscale{Max: v1alpha1.AutoscaleMax{Memory: size("2Gi")}}
-				f.Cluster.Status.Autoscale = &v1alpha1.AutoscaleStatus{Memory: size("2Gi")}
+				f.Cluster.Spec.Autoscale = &v1beta1.Autoscale{Max: v1beta1.AutoscaleMax{Memory: size("2Gi")}}
+				f.Cluster.Status.Autoscale = &v1beta1.AutoscaleStatus{Memory: size("2Gi")}
 			},
 			"Hint: members have as much memory as autoscale.max allows: 2Gi",
 			"raise autoscale.max, or see what they are asked for",
@@ -293,7 +293,7 @@ func TestFindings(t *testing.T) {
 		},
 		"a version was rolled back": {
 			func(f *Facts) {
-				f.Cluster.Status.Rollback = &v1alpha1.Rollback{Refused: "3.7.0", Version: "3.6.16", Because: "a-2 did not start"}
+				f.Cluster.Status.Rollback = &v1beta1.Rollback{Refused: "3.7.0", Version: "3.6.16", Because: "a-2 did not start"}
 			},
 			"WillBeAProblem: etcd 3.7.0 was tried and rolled back to 3.6.16: a-2 did not start",
 			"set spec.version to another version",
@@ -325,7 +325,7 @@ func TestFindings(t *testing.T) {
 		"a volume is kept": {
 			func(f *Facts) {
 				aside := *f.Claims[0].DeepCopy()
-				aside.Name, aside.Labels[v1alpha1.LabelMember], aside.Labels[v1alpha1.LabelQuarantined] = "a-7", "a-7", "true"
+				aside.Name, aside.Labels[v1beta1.LabelMember], aside.Labels[v1beta1.LabelQuarantined] = "a-7", "a-7", "true"
 				f.Claims = append(f.Claims, aside)
 			},
 			"Hint: volumes of members that were removed are kept: a-7 (8Gi)",
@@ -391,7 +391,7 @@ LOOKED AT
 func TestTheWorstComesFirst(t *testing.T) {
 	f := healthy(t)
 	f.Backups = nil
-	f.Cluster.Status.Rollback = &v1alpha1.Rollback{Refused: "3.7.0", Version: "3.6.16", Because: "a-2 did not start"}
+	f.Cluster.Status.Rollback = &v1beta1.Rollback{Refused: "3.7.0", Version: "3.6.16", Because: "a-2 did not start"}
 	f.isDown(1)
 	f.Cluster.Status.Members[1].Message = "it does not answer"
 	f.says("Available", "False", "QuorumLost", "1 of 3 voters are healthy")
@@ -438,7 +438,7 @@ func TestDeleted(t *testing.T) {
 // TestALearnerGetsItsVolumeYet: it is listed before it has one.
 func TestALearnerGetsItsVolumeYet(t *testing.T) {
 	f := healthy(t)
-	f.Cluster.Status.Members = append(f.Cluster.Status.Members, v1alpha1.MemberStatus{Name: "a-3", Role: v1alpha1.RoleLearner, Healthy: true})
+	f.Cluster.Status.Members = append(f.Cluster.Status.Members, v1beta1.MemberStatus{Name: "a-3", Role: v1beta1.RoleLearner, Healthy: true})
 	if d := Of(f); len(d.Findings) > 0 {
 		t.Errorf("%+v", d.Findings)
 	}

@@ -15,7 +15,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/screen"
 )
 
@@ -44,15 +44,15 @@ const Recent = time.Hour
 // Facts are what was read about one cluster, at a time.
 type Facts struct {
 	Now     time.Time
-	Cluster v1alpha1.EtcdCluster
+	Cluster v1beta1.EtcdCluster
 	// Pods and Claims are those of its members; Policies, Budgets, Backups, Stores, Restores and Events all of its namespace.
 	Pods     []corev1.Pod
 	Claims   []corev1.PersistentVolumeClaim
 	Policies []networkingv1.NetworkPolicy
 	Budgets  []policyv1.PodDisruptionBudget
-	Backups  []v1alpha1.EtcdBackup
-	Stores   []v1alpha1.EtcdBackupStore
-	Restores []v1alpha1.EtcdRestore
+	Backups  []v1beta1.EtcdBackup
+	Stores   []v1beta1.EtcdBackupStore
+	Restores []v1beta1.EtcdRestore
 	Events   []corev1.Event
 	// Volumes are those that Claims are bound to, and Nodes all.
 	Volumes []corev1.PersistentVolume
@@ -76,7 +76,7 @@ func (f Facts) pod(member string) *corev1.Pod {
 // claim is that of a member, unless it was set aside.
 func (f Facts) claim(member string) *corev1.PersistentVolumeClaim {
 	return find(f.Claims, func(c corev1.PersistentVolumeClaim) bool {
-		return c.Labels[v1alpha1.LabelMember] == member && !isSetAside(c)
+		return c.Labels[v1beta1.LabelMember] == member && !isSetAside(c)
 	})
 }
 
@@ -92,8 +92,8 @@ func find[T any](all []T, is func(T) bool) *T {
 }
 
 // backups are those of the cluster, the newest first.
-func (f Facts) backups() []v1alpha1.EtcdBackup {
-	var all []v1alpha1.EtcdBackup
+func (f Facts) backups() []v1beta1.EtcdBackup {
+	var all []v1beta1.EtcdBackup
 	for _, b := range screen.Newest(f.Backups) {
 		if screen.ClusterOf(&b) == f.Cluster.Name {
 			all = append(all, b)
@@ -126,15 +126,15 @@ func (f Facts) warnings() []corev1.Event {
 func (f Facts) isAbout(o corev1.ObjectReference) bool {
 	switch o.Kind {
 	case "EtcdBackup":
-		return slices.ContainsFunc(f.backups(), func(b v1alpha1.EtcdBackup) bool { return b.Name == o.Name })
+		return slices.ContainsFunc(f.backups(), func(b v1beta1.EtcdBackup) bool { return b.Name == o.Name })
 	case "EtcdRestore":
-		return slices.ContainsFunc(f.Restores, func(r v1alpha1.EtcdRestore) bool {
+		return slices.ContainsFunc(f.Restores, func(r v1beta1.EtcdRestore) bool {
 			return r.Name == o.Name && r.Spec.Cluster == f.Cluster.Name
 		})
 	case "EtcdCluster", "PodDisruptionBudget":
 		return o.Name == f.Cluster.Name
 	case "Pod", "PersistentVolumeClaim":
-		return slices.ContainsFunc(f.Cluster.Status.Members, func(m v1alpha1.MemberStatus) bool { return m.Name == o.Name }) ||
+		return slices.ContainsFunc(f.Cluster.Status.Members, func(m v1beta1.MemberStatus) bool { return m.Name == o.Name }) ||
 			slices.ContainsFunc(f.Claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == o.Name })
 	}
 	return false
@@ -159,6 +159,6 @@ func (f Facts) Operator() (namespace, lease string) {
 }
 
 func isSetAside(c corev1.PersistentVolumeClaim) bool {
-	_, is := c.Labels[v1alpha1.LabelQuarantined]
+	_, is := c.Labels[v1beta1.LabelQuarantined]
 	return is
 }

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // etcdContainer is the container of a member's Pod that runs etcd.
@@ -22,7 +22,7 @@ const restartsOften = 3
 func members(f Facts) []Finding {
 	var findings []Finding
 	for _, m := range f.Cluster.Status.Members {
-		if m.Role == v1alpha1.RoleUnlisted {
+		if m.Role == v1beta1.RoleUnlisted {
 			continue
 		}
 		pod := f.pod(m.Name)
@@ -43,8 +43,8 @@ func members(f Facts) []Finding {
 }
 
 // isDown says whether a member should be healthy, and is not.
-func isDown(f Facts, m v1alpha1.MemberStatus) bool {
-	return !m.Healthy && m.Role != v1alpha1.RoleUnlisted && f.Cluster.Size() > 0
+func isDown(f Facts, m v1beta1.MemberStatus) bool {
+	return !m.Healthy && m.Role != v1beta1.RoleUnlisted && f.Cluster.Size() > 0
 }
 
 // alone are clusters that have no redundancy by their spec.
@@ -64,7 +64,7 @@ func alone(f Facts) []Finding {
 	return findings
 }
 
-func unhealthy(f Facts, m v1alpha1.MemberStatus, pod *corev1.Pod) Finding {
+func unhealthy(f Facts, m v1beta1.MemberStatus, pod *corev1.Pod) Finding {
 	what, do := "member "+m.Name+" is not healthy", "see its log: kubectl logs "+m.Name+" -n "+f.Cluster.Namespace
 	var why string
 	switch {

@@ -13,13 +13,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // reasonsOf are the reasons of a condition that the API documents: those under a heading of it, and others that say so themselves.
 func reasonsOf(t *testing.T, condition string) []string {
 	t.Helper()
-	files, err := filepath.Glob("../../../api/v1alpha1/*.go")
+	files, err := filepath.Glob("../../../api/v1beta1/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func reasonsOf(t *testing.T, condition string) []string {
 // TestEveryReasonHasAFinding: each reason of Available and of Degraded that the API knows, but those that say that nothing is wrong.
 func TestEveryReasonHasAFinding(t *testing.T) {
 	for condition, table := range map[string]map[string]advice{
-		v1alpha1.ConditionAvailable: availability, v1alpha1.ConditionDegraded: degradation,
+		v1beta1.ConditionAvailable: availability, v1beta1.ConditionDegraded: degradation,
 	} {
 		reasons := reasonsOf(t, "Condition"+condition)
 		if len(reasons) < 12 || len(reasons) != len(table) {
@@ -68,13 +68,13 @@ func TestEveryReasonHasAFinding(t *testing.T) {
 		for _, reason := range reasons {
 			f := healthy(t)
 			status := metav1.ConditionFalse
-			if condition == v1alpha1.ConditionDegraded {
+			if condition == v1beta1.ConditionDegraded {
 				status = metav1.ConditionTrue
 			}
 			f.says(condition, status, reason, "message of "+reason)
 			said := Text(Of(f), 200)
 			to, known := table[reason]
-			isFine := reason == v1alpha1.ReasonHealthy || reason == v1alpha1.ReasonAsExpected
+			isFine := reason == v1beta1.ReasonHealthy || reason == v1beta1.ReasonAsExpected
 			switch {
 			case !known:
 				t.Errorf("%s %s has no finding: add one to conditions.go", condition, reason)

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Shares of the quota, in per cent: from fills on it is a problem (the alert EtcdQuotaFills), from half on worth a look.
@@ -20,7 +20,7 @@ const (
 // that, and at most all of it.
 func room(f Facts) []Finding {
 	quota := f.Cluster.QuotaBytes()
-	var largest v1alpha1.MemberStatus
+	var largest v1beta1.MemberStatus
 	for _, m := range f.Cluster.Status.Members {
 		if m.DBSize != nil && (largest.DBSize == nil || m.DBSize.Cmp(*largest.DBSize) > 0) {
 			largest = m
@@ -32,7 +32,7 @@ func room(f Facts) []Finding {
 	size := largest.DBSize.Value()
 	least := size / 2 * 100 / quota
 	what := fmt.Sprintf("the database of %s takes more than %d %% of its quota: between %s and %s of %s", largest.Name, least,
-		v1alpha1.SizeOf(size/2), v1alpha1.SizeOf(min(size, quota)), v1alpha1.SizeOf(quota))
+		v1beta1.SizeOf(size/2), v1beta1.SizeOf(min(size, quota)), v1beta1.SizeOf(quota))
 	var findings []Finding
 	switch {
 	case least >= fills:
@@ -64,7 +64,7 @@ func computing(f Facts) []Finding {
 	}
 	for _, of := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if is := f.Cluster.Computing(of); is.Most > is.Least && is.Now == is.Most {
-			most := v1alpha1.QuantityOf(of, is.Most)
+			most := v1beta1.QuantityOf(of, is.Most)
 			return one(Hint, fmt.Sprintf("members have as much %s as autoscale.max allows: %s", of, text(most)),
 				"raise autoscale.max, or see what they are asked for", page)
 		}

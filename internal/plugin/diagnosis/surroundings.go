@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // leaseExpired is after how long a Lease that is not renewed says that nobody leads, if it does not say so itself.
@@ -71,7 +71,7 @@ func policies(f Facts) []Finding {
 		return nil
 	}
 	var findings []Finding
-	if f.Cluster.Spec.NetworkPolicy.Mode == v1alpha1.NetworkPolicyEnabled && f.Cluster.Status.ClusterID != "" && f.policy() == nil {
+	if f.Cluster.Spec.NetworkPolicy.Mode == v1beta1.NetworkPolicyEnabled && f.Cluster.Status.ClusterID != "" && f.policy() == nil {
 		findings = one(WillBeAProblem, "NetworkPolicy "+f.Cluster.MemberPolicy()+" is missing: every peer reaches the members",
 			"see what Progressing and the log of the operator say", "operations/network.md")
 	}

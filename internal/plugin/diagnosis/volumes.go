@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // volumes are those of members that are lost, cannot be used, or have yet to grow; and those that are kept.
@@ -20,7 +20,7 @@ func volumes(f Facts) []Finding {
 	for _, m := range f.Cluster.Status.Members {
 		claim := f.claim(m.Name)
 		switch {
-		case m.Role != v1alpha1.RoleLeader && m.Role != v1alpha1.RoleVoter: // one that joins gets its volume yet
+		case m.Role != v1beta1.RoleLeader && m.Role != v1beta1.RoleVoter: // one that joins gets its volume yet
 		case claim == nil:
 			findings = append(findings, Finding{
 				DataAtRisk, "member " + m.Name + " has no PersistentVolumeClaim: its data is gone",
@@ -109,7 +109,7 @@ func kept(f Facts) []Finding {
 	for _, c := range f.Claims {
 		if isSetAside(c) {
 			until := ""
-			if at, err := time.Parse(time.RFC3339, c.Annotations[v1alpha1.AnnotationQuarantinedAt]); err == nil {
+			if at, err := time.Parse(time.RFC3339, c.Annotations[v1beta1.AnnotationQuarantinedAt]); err == nil {
 				until = ", set aside at " + at.UTC().Format(time.RFC3339)
 			}
 			names = append(names, fmt.Sprintf("%s (%s%s)", c.Name, c.Status.Capacity.Storage(), until))

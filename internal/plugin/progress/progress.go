@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Progress is how far something is.
@@ -23,7 +23,7 @@ type Progress struct {
 }
 
 // OfBackup is how far an EtcdBackup is.
-func OfBackup(b *v1alpha1.EtcdBackup) Progress {
+func OfBackup(b *v1beta1.EtcdBackup) Progress {
 	p := Progress{What: "backup " + b.Name, Message: strings.ToLower(string(b.Status.Phase))}
 	if b.Status.Phase == "" {
 		p.Message = "no operator has looked at it yet"
@@ -90,9 +90,9 @@ func Stage(p Progress) string {
 }
 
 func amount(p Progress) string {
-	text := fmt.Sprintf("%s of %s", v1alpha1.SizeOf(p.Read), v1alpha1.SizeOf(p.Total))
+	text := fmt.Sprintf("%s of %s", v1beta1.SizeOf(p.Read), v1beta1.SizeOf(p.Total))
 	if p.Rate > 0 {
-		text += fmt.Sprintf(", %s/s, %s left", v1alpha1.SizeOf(p.Rate), left(p))
+		text += fmt.Sprintf(", %s/s, %s left", v1beta1.SizeOf(p.Rate), left(p))
 	}
 	return text
 }

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 const mi = 1 << 20
@@ -56,12 +56,12 @@ func TestLines(t *testing.T) {
 
 // TestOfBackup: without a Job that runs, the phase says how far it is.
 func TestOfBackup(t *testing.T) {
-	b := &v1alpha1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "b1"}}
-	b.Status.Phase = v1alpha1.BackupPending
+	b := &v1beta1.EtcdBackup{ObjectMeta: metav1.ObjectMeta{Name: "b1"}}
+	b.Status.Phase = v1beta1.BackupPending
 	if is := Line(OfBackup(b)); is != "backup b1: pending" {
 		t.Errorf("line %q", is)
 	}
-	b.Status.Progress = &v1alpha1.BackupProgress{
+	b.Status.Progress = &v1beta1.BackupProgress{
 		Read: ptr.To(resource.MustParse("512Mi")), Total: ptr.To(resource.MustParse("1Gi")), Rate: ptr.To(resource.MustParse("4Mi")),
 		Percent: 50, Message: "it is written",
 	}

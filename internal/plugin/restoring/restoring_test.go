@@ -5,19 +5,20 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
-type er = v1alpha1.EtcdRestore
+type er = v1beta1.EtcdRestore
 
 var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
 // at is an EtcdRestore of cluster a that was created so many minutes ago.
 func at(minutes int, change func(*er)) er {
-	r := er{Spec: v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "b1"}}
+	r := er{Spec: v1beta1.EtcdRestoreSpec{Cluster: "a", Backup: "b1"}}
 	r.Name, r.CreationTimestamp = "r", metav1.NewTime(now.Add(-time.Duration(minutes)*time.Minute))
 	change(&r)
 	return r
@@ -25,7 +26,7 @@ func at(minutes int, change func(*er)) er {
 
 func complete(reason string) []metav1.Condition {
 	return []metav1.Condition{{
-		Type: v1alpha1.ConditionComplete, Status: metav1.ConditionFalse, Reason: reason, Message: "because of " + reason,
+		Type: v1beta1.ConditionComplete, Status: metav1.ConditionFalse, Reason: reason, Message: "because of " + reason,
 	}}
 }
 
@@ -33,24 +34,30 @@ func complete(reason string) []metav1.Condition {
 func TestUndoable(t *testing.T) {
 	done := func(until time.Duration) func(*er) {
 		return func(r *er) {
-			r.Spec.Confirm, r.Status.Phase, r.Status.UndoUntil = "a@5->3", v1alpha1.RestoreComplete, ptr.To(metav1.NewTime(now.Add(until)))
+			r.Spec.Confirm, r.Status.Phase, r.Status.UndoUntil = "a@5->3", v1beta1.RestoreComplete, ptr.To(metav1.NewTime(now.Add(until)))
 		}
 	}
 	tests := map[string]struct {
 		all []er
 		why string
 	}{
-		"none":        {nil, "nothing was restored into a"},
-		"kept":        {[]er{at(5, done(time.Hour))}, ""},
+		"none": {nil, "nothing was restored into a"},
+		"kept": {[]er{at(5, done(time.Hour))}, ""},
+		"prefix": {[]er{at(5, func(r *er) {
+			r.Spec.Confirm, r.Spec.Prefix, r.Status.Phase, r.Status.SafetyBackup = "x", "/shop/", v1beta1.RestoreComplete, "r-safety"
+		})}, ""},
+		"prefix, not secured": {[]er{at(5, func(r *er) {
+			r.Spec.Confirm, r.Spec.Prefix, r.Status.Phase = "x", "/shop/", v1beta1.RestoreComplete
+		})}, "there is nothing to undo"},
 		"expired":     {[]er{at(5, done(-time.Hour))}, "no longer kept"},
 		"of another":  {[]er{at(5, func(r *er) { done(time.Hour)(r); r.Spec.Cluster = "b" })}, "nothing was restored into a"},
 		"unconfirmed": {[]er{at(1, func(*er) {}), at(5, done(time.Hour))}, ""},
 		"newer":       {[]er{at(1, done(-time.Hour)), at(5, done(time.Hour))}, "no longer kept"},
-		"running":     {[]er{at(5, func(r *er) { r.Spec.Confirm, r.Status.Phase = "x", v1alpha1.RestoreBackingUp })}, ""},
-		"undone":      {[]er{at(5, func(r *er) { done(time.Hour)(r); r.Status.Phase = v1alpha1.RestoreUndone })}, "undone already"},
+		"running":     {[]er{at(5, func(r *er) { r.Spec.Confirm, r.Status.Phase = "x", v1beta1.RestoreBackingUp })}, ""},
+		"undone":      {[]er{at(5, func(r *er) { done(time.Hour)(r); r.Status.Phase = v1beta1.RestoreUndone })}, "undone already"},
 		"replaced": {[]er{at(5, func(r *er) {
 			done(time.Hour)(r)
-			r.Status.Conditions = complete(v1alpha1.ReasonReplaced)
+			r.Status.Conditions = complete(v1beta1.ReasonReplaced)
 		})}, "because of Replaced"},
 	}
 	for name, test := range tests {
@@ -68,15 +75,15 @@ func TestEnded(t *testing.T) {
 		ended   bool
 		problem string
 	}{
-		"restoring":  {func(r *er) { r.Status.Phase = v1alpha1.RestoreRunning }, false, ""},
-		"complete":   {func(r *er) { r.Status.Phase = v1alpha1.RestoreComplete }, true, ""},
-		"old status": {func(r *er) { r.Status.Phase, r.Generation = v1alpha1.RestoreComplete, 2 }, false, ""},
-		"not undone": {func(r *er) { r.Status.Phase, r.Spec.Undo = v1alpha1.RestoreComplete, true }, false, ""},
-		"undone":     {func(r *er) { r.Status.Phase, r.Spec.Undo = v1alpha1.RestoreUndone, true }, true, ""},
+		"restoring":  {func(r *er) { r.Status.Phase = v1beta1.RestoreRunning }, false, ""},
+		"complete":   {func(r *er) { r.Status.Phase = v1beta1.RestoreComplete }, true, ""},
+		"old status": {func(r *er) { r.Status.Phase, r.Generation = v1beta1.RestoreComplete, 2 }, false, ""},
+		"not undone": {func(r *er) { r.Status.Phase, r.Spec.Undo = v1beta1.RestoreComplete, true }, false, ""},
+		"undone":     {func(r *er) { r.Status.Phase, r.Spec.Undo = v1beta1.RestoreUndone, true }, true, ""},
 		"replaced": {func(r *er) {
-			r.Spec.Undo, r.Status.Conditions = true, complete(v1alpha1.ReasonReplaced)
+			r.Spec.Undo, r.Status.Conditions = true, complete(v1beta1.ReasonReplaced)
 		}, true, "because of Replaced"},
-		"unconfirmed": {func(r *er) { r.Status.Conditions = complete(v1alpha1.ReasonUnconfirmed) }, true, "was made again"},
+		"unconfirmed": {func(r *er) { r.Status.Conditions = complete(v1beta1.ReasonUnconfirmed) }, true, "was made again"},
 	}
 	for name, test := range tests {
 		r := at(1, test.change)
@@ -90,15 +97,15 @@ func TestEnded(t *testing.T) {
 // TestWaiting: the same question is asked once, whatever defaults the answer has; another question is another EtcdRestore.
 func TestWaiting(t *testing.T) {
 	asked := at(1, func(r *er) {
-		r.Spec.KeepFor, r.Spec.Confirm, r.Status.Phase = &metav1.Duration{Duration: time.Hour}, "old", v1alpha1.RestorePreviewed
+		r.Spec.KeepFor, r.Spec.Confirm, r.Status.Phase = &metav1.Duration{Duration: time.Hour}, "old", v1beta1.RestorePreviewed
 	})
-	begun := at(0, func(r *er) { r.Status.Phase = v1alpha1.RestoreRunning })
+	begun := at(0, func(r *er) { r.Status.Phase = v1beta1.RestoreRunning })
 	going := at(0, func(r *er) { r.DeletionTimestamp = ptr.To(metav1.NewTime(now)) })
 	all := []er{begun, going, asked}
-	if r := Waiting(all, v1alpha1.EtcdRestoreSpec{Cluster: "a", Backup: "b1"}); r == nil || r.Status.Phase != v1alpha1.RestorePreviewed {
+	if r := Waiting(all, v1beta1.EtcdRestoreSpec{Cluster: "a", Backup: "b1"}); r == nil || r.Status.Phase != v1beta1.RestorePreviewed {
 		t.Errorf("waiting %+v", r)
 	}
-	for _, other := range []v1alpha1.EtcdRestoreSpec{{Cluster: "a", Backup: "b2"}, {Cluster: "a", Backup: "b1", SkipSafetyBackup: true}} {
+	for _, other := range []v1beta1.EtcdRestoreSpec{{Cluster: "a", Backup: "b2"}, {Cluster: "a", Backup: "b1", SkipSafetyBackup: true}} {
 		if r := Waiting(all, other); r != nil {
 			t.Errorf("%+v is not what was asked for", other)
 		}
@@ -109,41 +116,52 @@ func TestWaiting(t *testing.T) {
 func TestCommandAsksForTheSame(t *testing.T) {
 	r := at(1, func(r *er) {
 		r.Namespace = "default"
-		r.Spec = v1alpha1.EtcdRestoreSpec{
-			Cluster: "a", Store: "s", From: &v1alpha1.RestoreFrom{Cluster: "x/a", At: "latest"}, SkipSafetyBackup: true,
-			Decryption: &v1alpha1.SecretReference{Secret: "keys"}, KeepFor: &metav1.Duration{Duration: time.Hour},
+		r.Spec = v1beta1.EtcdRestoreSpec{
+			Cluster: "a", Store: "s", From: &v1beta1.RestoreFrom{Cluster: "x/a", At: "latest"}, SkipSafetyBackup: true,
+			Decryption: &v1beta1.SecretReference{Secret: "keys"}, KeepFor: &metav1.Duration{Duration: time.Hour},
 		}
-		r.Status.Preview = &v1alpha1.RestorePreview{Confirm: "a@5->3"}
+		r.Status.Preview = &v1beta1.RestorePreview{Confirm: "a@5->3"}
 	})
 	want := "kubectl etcd restore a -n default --store s --from x/a --at latest --skip-safety-backup --decryption keys --keep-for 1h0m0s " +
 		"--confirm 'a@5->3'"
 	if is := Command(&r); is != want {
 		t.Errorf("command %s\nwanted %s", is, want)
 	}
+	r.Spec.From = nil
+	for want, target := range map[string]v1beta1.RestoreTarget{
+		" --store s --to-time 2026-11-24T10:00:00Z --exclusive --skip": {Time: "2026-11-24T10:00:00Z", Exclusive: true},
+		" --store s --to-revision 18 --skip":                           {Revision: 18},
+		` --store s --before-delete '/it'\''s here' --skip`:            {BeforeDelete: "/it's here"},
+	} {
+		r.Spec.Target = &target
+		if is := Command(&r); !strings.Contains(is, want) {
+			t.Errorf("command %s\nwanted %s", is, want)
+		}
+	}
 }
 
 // TestSight: a new cluster is there when it serves the data; until then it is said what it waits for.
 func TestSight(t *testing.T) {
-	available := []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionTrue, Message: "well"}}
-	down := []metav1.Condition{{Type: v1alpha1.ConditionAvailable, Status: metav1.ConditionFalse, Message: "no quorum"}}
+	available := []metav1.Condition{{Type: v1beta1.ConditionAvailable, Status: metav1.ConditionTrue, Message: "well"}}
+	down := []metav1.Condition{{Type: v1beta1.ConditionAvailable, Status: metav1.ConditionFalse, Message: "no quorum"}}
 	at := ptr.To(metav1.NewTime(now))
-	full := &v1alpha1.RestoreFailure{Member: "a-0", Message: "full"}
+	full := &v1beta1.RestoreFailure{Member: "a-0", Message: "full"}
 	tests := map[string]struct {
-		restore *v1alpha1.RestoreStatus
+		restore *v1beta1.RestoreStatus
 		all     []metav1.Condition
 		served  bool
 		what    string
 	}{
 		"new":     {nil, nil, false, "waiting for the operator"},
-		"problem": {&v1alpha1.RestoreStatus{Problem: "no backup"}, available, false, "no backup"},
-		"failure": {&v1alpha1.RestoreStatus{Failure: full}, nil, false, "a-0 cannot be restored: full"},
-		"filling": {&v1alpha1.RestoreStatus{Progress: "the data"}, nil, false, "waiting for the data"},
-		"filled":  {&v1alpha1.RestoreStatus{RestoredAt: at}, available, false, "well"},
-		"served":  {&v1alpha1.RestoreStatus{RestoredAt: at, CompletedAt: at}, available, true, "well"},
-		"down":    {&v1alpha1.RestoreStatus{RestoredAt: at, CompletedAt: at}, down, false, "no quorum"},
+		"problem": {&v1beta1.RestoreStatus{Problem: "no backup"}, available, false, "no backup"},
+		"failure": {&v1beta1.RestoreStatus{Failure: full}, nil, false, "a-0 cannot be restored: full"},
+		"filling": {&v1beta1.RestoreStatus{Progress: "the data"}, nil, false, "waiting for the data"},
+		"filled":  {&v1beta1.RestoreStatus{RestoredAt: at}, available, false, "well"},
+		"served":  {&v1beta1.RestoreStatus{RestoredAt: at, CompletedAt: at}, available, true, "well"},
+		"down":    {&v1beta1.RestoreStatus{RestoredAt: at, CompletedAt: at}, down, false, "no quorum"},
 	}
 	for name, test := range tests {
-		c := &v1alpha1.EtcdCluster{Status: v1alpha1.EtcdClusterStatus{Restore: test.restore, Conditions: test.all}}
+		c := &v1beta1.EtcdCluster{Status: v1beta1.EtcdClusterStatus{Restore: test.restore, Conditions: test.all}}
 		if served, what := ClusterProgress(c); served != test.served || !strings.Contains(what, test.what) {
 			t.Errorf("%s: %v %q", name, served, what)
 		}
@@ -152,17 +170,17 @@ func TestSight(t *testing.T) {
 
 // TestCluster: a new cluster has of the backup's what belongs to the data, and members also where that hibernates; nothing else of it.
 func TestCluster(t *testing.T) {
-	source := &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{
-		Size: ptr.To[int32](0), Version: "3.6.16", Paused: true, Backup: &v1alpha1.Backup{Store: "offsite"},
-		TLS: v1alpha1.TLS{Mode: v1alpha1.TLSDisabled}, Auth: v1alpha1.Auth{Enabled: true},
-		ImagePullSecrets: []v1alpha1.ImagePullSecret{{Name: "registry"}},
+	source := &v1beta1.EtcdCluster{Spec: v1beta1.EtcdClusterSpec{
+		Size: ptr.To[int32](0), Version: "3.6.16", Paused: true, Backup: &v1beta1.Backup{Store: "offsite"},
+		TLS: v1beta1.TLS{Mode: v1beta1.TLSDisabled}, Auth: v1beta1.Auth{Enabled: true},
+		ImagePullSecrets: []v1beta1.ImagePullSecret{{Name: "registry"}},
 	}}
-	c, err := Cluster("default", "a2", v1alpha1.Restore{Backup: "b1"}, nil, source, Choices{})
+	c, err := Cluster("default", "a2", v1beta1.Restore{Backup: "b1"}, nil, source, Choices{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := c.Spec
-	if s.Version != "3.6.16" || s.TLS.Mode != v1alpha1.TLSDisabled || c.Size() != v1alpha1.DefaultSize || s.Paused || s.Backup != nil {
+	if s.Version != "3.6.16" || s.TLS.Mode != v1beta1.TLSDisabled || c.Size() != v1beta1.DefaultSize || s.Paused || s.Backup != nil {
 		t.Errorf("spec %+v", s)
 	}
 	if !s.Auth.Enabled || len(s.ImagePullSecrets) != 1 {
@@ -172,7 +190,7 @@ func TestCluster(t *testing.T) {
 
 // TestWords: a preview says what the operator does, and how much of what would be lost is known.
 func TestWords(t *testing.T) {
-	previewed := func(p v1alpha1.RestorePreview, change func(*er)) string {
+	previewed := func(p v1beta1.RestorePreview, change func(*er)) string {
 		r := at(1, func(r *er) { r.Namespace = "default"; r.Status.Preview = &p; change(r) })
 		return Words(&r, now)
 	}
@@ -181,19 +199,25 @@ func TestWords(t *testing.T) {
 		text  string
 		words []string
 	}{
-		"known": {previewed(v1alpha1.RestorePreview{Revision: 42, FromRevision: 50, LostRevisions: ptr.To[int64](8)}, asIs), []string{
+		"known": {previewed(v1beta1.RestorePreview{Revision: 42, FromRevision: 50, LostRevisions: ptr.To[int64](8)}, asIs), []string{
 			"lost       8 revisions, and what is written from now on", "members of today serve while new volumes are filled",
 			"Users, roles, passwords and authentication of etcd become those of the backup", "is taken first",
 			"set aside for 7d: until then 'kubectl etcd undo a -n default'",
 		}},
-		"etcd is silent": {previewed(v1alpha1.RestorePreview{
+		"etcd is silent": {previewed(v1beta1.RestorePreview{
 			FromRevision: 50, LostRevisions: ptr.To[int64](8), Message: "etcd cannot be asked for its revision: no quorum",
 		}, asIs), []string{"8 revisions or more", "etcd cannot be asked for its revision: no quorum"}},
-		"of another cluster": {previewed(v1alpha1.RestorePreview{FromRevision: 50}, asIs), []string{
+		"of another cluster": {previewed(v1beta1.RestorePreview{FromRevision: 50}, asIs), []string{
 			"all up to revision 50: the backup is of another",
 		}},
-		"nothing is known": {previewed(v1alpha1.RestorePreview{}, asIs), []string{"which revision that is, is not known"}},
-		"as it is asked for": {previewed(v1alpha1.RestorePreview{}, func(r *er) {
+		"with the log": {previewed(v1beta1.RestorePreview{Revision: 42, Log: &v1beta1.RestoreLog{
+			Lineage: "c1-0", BackupRevision: 40, Size: ptr.To(resource.MustParse("4Mi")), NextRevision: 43,
+			NextAt: ptr.To(metav1.NewMicroTime(time.Date(2026, 11, 24, 10, 0, 0, 5000, time.UTC))),
+		}}, asIs), []string{
+			"revision   42: the backup's 40, and 4Mi of changes from the log", "left out   from revision 43 of 2026-11-24T10:00:00.000005Z on",
+		}},
+		"nothing is known": {previewed(v1beta1.RestorePreview{}, asIs), []string{"which revision that is, is not known"}},
+		"as it is asked for": {previewed(v1beta1.RestorePreview{}, func(r *er) {
 			r.Spec.SkipSafetyBackup, r.Spec.KeepFor = true, &metav1.Duration{Duration: 10 * time.Minute}
 		}), []string{"No backup of the data as it is now", "set aside for 10m"}},
 	} {
@@ -210,23 +234,23 @@ func TestWords(t *testing.T) {
 
 // TestNotes: a user who restores into a new cluster learns what its spec does not say.
 func TestNotes(t *testing.T) {
-	backup := &v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{Revision: 42, StartedAt: ptr.To(metav1.NewTime(now))}}
-	source := &v1alpha1.EtcdCluster{Spec: v1alpha1.EtcdClusterSpec{Auth: v1alpha1.Auth{Enabled: true}}}
+	backup := &v1beta1.EtcdBackup{Status: v1beta1.EtcdBackupStatus{Revision: 42, StartedAt: ptr.To(metav1.NewTime(now))}}
+	source := &v1beta1.EtcdCluster{Spec: v1beta1.EtcdClusterSpec{Auth: v1beta1.Auth{Enabled: true}}}
 	for name, test := range map[string]struct {
-		source *v1alpha1.EtcdCluster
-		change func(*v1alpha1.EtcdCluster)
+		source *v1beta1.EtcdCluster
+		change func(*v1beta1.EtcdCluster)
 		has    []string
 		lacks  string
 	}{
-		"with users": {source, func(*v1alpha1.EtcdCluster) {}, []string{
+		"with users": {source, func(*v1beta1.EtcdCluster) {}, []string{
 			"revision 42, as it was at 2026-11-24T12:00:00Z", "spec.auth.enabled is that of EtcdCluster x/a", "EtcdRoles are not copied",
 		}, "is not there"},
-		"without source": {nil, func(*v1alpha1.EtcdCluster) {}, []string{
+		"without source": {nil, func(*v1beta1.EtcdCluster) {}, []string{
 			"x/a is not there", "if it is on, set spec.auth.enabled",
 		}, "is that of EtcdCluster"},
-		"without TLS": {source, func(c *v1alpha1.EtcdCluster) { c.Spec.TLS.Mode = v1alpha1.TLSDisabled }, nil, "EtcdUsers"},
+		"without TLS": {source, func(c *v1beta1.EtcdCluster) { c.Spec.TLS.Mode = v1beta1.TLSDisabled }, nil, "EtcdUsers"},
 	} {
-		c, err := Cluster("default", "a2", v1alpha1.Restore{Backup: "b1"}, backup, test.source, Choices{})
+		c, err := Cluster("default", "a2", v1beta1.Restore{Backup: "b1"}, backup, test.source, Choices{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,16 +13,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // Objects are what is known of one cluster.
 type Objects struct {
-	Cluster  v1alpha1.EtcdCluster
+	Cluster  v1beta1.EtcdCluster
 	Pods     []corev1.Pod
 	Volumes  []corev1.PersistentVolumeClaim
-	Backups  []v1alpha1.EtcdBackup
-	Restores []v1alpha1.EtcdRestore
+	Backups  []v1beta1.EtcdBackup
+	Restores []v1beta1.EtcdRestore
 	Unread   []string // what could not be read, and why
 }
 
@@ -38,6 +38,7 @@ type Status struct {
 	Version       string      `json:"version,omitempty"`
 	TargetVersion string      `json:"targetVersion,omitempty"`
 	Endpoint      string      `json:"endpoint,omitempty"`
+	Profile       *Profile    `json:"profile,omitempty"`
 	Revision      int64       `json:"revision,omitempty"`
 	RevisionTime  *time.Time  `json:"revisionTime,omitempty"`
 	Conditions    []Condition `json:"conditions"`
@@ -47,6 +48,13 @@ type Status struct {
 	NextBackup    *time.Time  `json:"nextBackup,omitempty"`
 	Next          []string    `json:"next"`
 	Unread        []string    `json:"unread,omitempty"`
+}
+
+// Profile is what spec.profile sets, and what of the spec wins over it.
+type Profile struct {
+	Name       string   `json:"name"`
+	Settings   []string `json:"settings,omitempty"`
+	Overridden []string `json:"overridden,omitempty"`
 }
 
 // Condition is one of the cluster.
@@ -84,18 +92,18 @@ type Volume struct {
 func Of(o Objects) Status {
 	c := &o.Cluster
 	s := Status{
-		Namespace: c.Namespace, Name: c.Name, Healthy: IsHealthy(c), State: "Unknown", Size: c.Size(),
+		Namespace: c.Namespace, Name: c.Name, Healthy: IsHealthy(c), State: stateOf(c), Size: c.Size(),
 		ReadyMembers: int(c.Status.ReadyMembers), Version: c.Status.Version, TargetVersion: c.Status.TargetVersion,
 		Endpoint: c.Status.Endpoint, Revision: c.Status.Revision, RevisionTime: timeOf(c.Status.RevisionTime),
 		Conditions: []Condition{}, Members: members(o), SetAside: setAside(o.Volumes), Backups: []Backup{}, Unread: o.Unread,
-	}
-	if available := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionAvailable); available != nil {
-		s.State = available.Reason
 	}
 	for _, each := range conditionsOf(c) {
 		s.Conditions = append(s.Conditions, Condition{
 			Type: each.Type, Status: string(each.Status), Reason: each.Reason, Message: each.Message, Since: each.LastTransitionTime.UTC(),
 		})
+	}
+	if p := c.Status.Profile; p != nil {
+		s.Profile = &Profile{Name: string(p.Name), Settings: p.Settings, Overridden: p.Overridden}
 	}
 	for _, b := range Best(o.Backups) {
 		s.Backups = append(s.Backups, BackupOf(&b))
@@ -107,8 +115,16 @@ func Of(o Objects) Status {
 	return s
 }
 
+// stateOf is one word for whether clients are served.
+func stateOf(c *v1beta1.EtcdCluster) string {
+	if available := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionAvailable); available != nil {
+		return available.Reason
+	}
+	return "Unknown"
+}
+
 // conditionsOf are those of the cluster, and of its backups.
-func conditionsOf(c *v1alpha1.EtcdCluster) []metav1.Condition {
+func conditionsOf(c *v1beta1.EtcdCluster) []metav1.Condition {
 	if c.Status.Backup == nil {
 		return c.Status.Conditions
 	}
@@ -116,9 +132,9 @@ func conditionsOf(c *v1alpha1.EtcdCluster) []metav1.Condition {
 }
 
 // IsHealthy says whether clients are served and nothing is wrong.
-func IsHealthy(c *v1alpha1.EtcdCluster) bool {
-	return meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionAvailable) &&
-		!meta.IsStatusConditionTrue(c.Status.Conditions, v1alpha1.ConditionDegraded)
+func IsHealthy(c *v1beta1.EtcdCluster) bool {
+	return meta.IsStatusConditionTrue(c.Status.Conditions, v1beta1.ConditionAvailable) &&
+		!meta.IsStatusConditionTrue(c.Status.Conditions, v1beta1.ConditionDegraded)
 }
 
 func members(o Objects) []Member {
@@ -134,7 +150,7 @@ func members(o Objects) []Member {
 			}
 		}
 		for _, volume := range o.Volumes {
-			if volume.Labels[v1alpha1.LabelMember] == m.Name && !isSetAside(volume) {
+			if volume.Labels[v1beta1.LabelMember] == m.Name && !isSetAside(volume) {
 				one.Volume = ptr.To(volumeOf(volume))
 			}
 		}
@@ -170,7 +186,7 @@ func restarts(pod corev1.Pod) int32 {
 }
 
 func isSetAside(volume corev1.PersistentVolumeClaim) bool {
-	_, is := volume.Labels[v1alpha1.LabelQuarantined]
+	_, is := volume.Labels[v1beta1.LabelQuarantined]
 	return is
 }
 
@@ -190,7 +206,7 @@ func volumeOf(claim corev1.PersistentVolumeClaim) Volume {
 	if capacity, has := claim.Status.Capacity[corev1.ResourceStorage]; has {
 		v.Capacity = capacity.String()
 	}
-	if at, err := time.Parse(time.RFC3339, claim.Annotations[v1alpha1.AnnotationQuarantinedAt]); err == nil {
+	if at, err := time.Parse(time.RFC3339, claim.Annotations[v1beta1.AnnotationQuarantinedAt]); err == nil {
 		v.SetAsideAt = &at
 	}
 	return v

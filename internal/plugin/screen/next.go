@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/progress"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/restoring"
 )
@@ -22,7 +22,7 @@ func next(o Objects) []string {
 	if r := c.Status.Restore; r != nil && r.CompletedAt.IsZero() && !r.IsCancelled() && len(asked) == 0 {
 		all = append(all, volumesOf(r)...) // an EtcdRestore says the same of its own
 	}
-	if going := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionProgressing); going != nil && mentions(going.Reason) {
+	if going := meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionProgressing); going != nil && mentions(going.Reason) {
 		all = append(all, going.Message)
 	}
 	all = append(all, WaysOn(c.Status.QuorumLoss)...)
@@ -41,7 +41,7 @@ func next(o Objects) []string {
 }
 
 // WaysOn are what a person may accept where quorum is lost for good.
-func WaysOn(loss *v1alpha1.QuorumLoss) []string {
+func WaysOn(loss *v1beta1.QuorumLoss) []string {
 	const lost = "quorum is lost for good: spec.recovery.acceptDataLoss: "
 	var all []string
 	if loss == nil {
@@ -63,7 +63,7 @@ func WaysOn(loss *v1alpha1.QuorumLoss) []string {
 }
 
 // cost is what going back to a backup loses.
-func cost(b *v1alpha1.QuorumLossBackup) string {
+func cost(b *v1beta1.QuorumLossBackup) string {
 	of := "of " + b.Time.UTC().Format(time.RFC3339)
 	if b.Lost == nil {
 		return of + ", and loses what was written later"
@@ -73,11 +73,11 @@ func cost(b *v1alpha1.QuorumLossBackup) string {
 
 // mentions says whether the message of Progressing names something that is still to come.
 func mentions(reason string) bool {
-	return v1alpha1.CurrentReason(reason) != v1alpha1.ReasonUpToDate && reason != v1alpha1.ReasonRefused // Degraded says what was refused
+	return v1beta1.CurrentReason(reason) != v1beta1.ReasonUpToDate && reason != v1beta1.ReasonRefused // Degraded says what was refused
 }
 
 // volumesOf says how far the volumes are that get the data of a backup.
-func volumesOf(r *v1alpha1.RestoreStatus) []string {
+func volumesOf(r *v1beta1.RestoreStatus) []string {
 	var all []string
 	if r.Progress != "" {
 		all = append(all, "restore: waiting for "+r.Progress)
@@ -88,11 +88,11 @@ func volumesOf(r *v1alpha1.RestoreStatus) []string {
 	return all
 }
 
-func underWay(backups []v1alpha1.EtcdBackup) []string {
+func underWay(backups []v1beta1.EtcdBackup) []string {
 	var all []string
 	for _, b := range Newest(backups) {
 		switch b.Status.Phase {
-		case v1alpha1.BackupComplete, v1alpha1.BackupFailed:
+		case v1beta1.BackupComplete, v1beta1.BackupFailed:
 		default:
 			all = append(all, progress.Line(progress.OfBackup(&b)))
 		}
@@ -101,7 +101,7 @@ func underWay(backups []v1alpha1.EtcdBackup) []string {
 }
 
 // unprotected says how to get a verified backup where there is none.
-func unprotected(c *v1alpha1.EtcdCluster, backups []v1alpha1.EtcdBackup) string {
+func unprotected(c *v1beta1.EtcdCluster, backups []v1beta1.EtcdBackup) string {
 	for i := range backups {
 		if IsVerified(&backups[i]) {
 			return ""

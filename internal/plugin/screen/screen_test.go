@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what is said into testdata")
@@ -69,7 +69,7 @@ func TestIsHealthy(t *testing.T) {
 	if !IsHealthy(&c) {
 		t.Error("it is healthy")
 	}
-	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDegraded, Status: metav1.ConditionTrue})
+	meta.SetStatusCondition(&c.Status.Conditions, metav1.Condition{Type: v1beta1.ConditionDegraded, Status: metav1.ConditionTrue})
 	if IsHealthy(&c) {
 		t.Error("it is degraded")
 	}
@@ -77,14 +77,14 @@ func TestIsHealthy(t *testing.T) {
 
 // TestOutcome: a backup that is stored is only good where its trial passed, or none was requested.
 func TestOutcome(t *testing.T) {
-	for reason, good := range map[string]bool{v1alpha1.ReasonNotWanted: true, "Different": false, v1alpha1.ReasonVerificationPending: false} {
-		b := &v1alpha1.EtcdBackup{Status: v1alpha1.EtcdBackupStatus{Phase: v1alpha1.BackupComplete}}
+	for reason, good := range map[string]bool{v1beta1.ReasonNotWanted: true, "Different": false, v1beta1.ReasonVerificationPending: false} {
+		b := &v1beta1.EtcdBackup{Status: v1beta1.EtcdBackupStatus{Phase: v1beta1.BackupComplete}}
 		status := metav1.ConditionUnknown
 		if reason == "Different" {
 			status = metav1.ConditionFalse
 		}
 		b.Status.Conditions = []metav1.Condition{
-			{Type: v1alpha1.ConditionComplete, Status: metav1.ConditionTrue}, {Type: v1alpha1.ConditionVerified, Status: status, Reason: reason},
+			{Type: v1beta1.ConditionComplete, Status: metav1.ConditionTrue}, {Type: v1beta1.ConditionVerified, Status: status, Reason: reason},
 		}
 		if ended, problem, result := Outcome(b); !ended || (problem == "") != good || (result != "") != good {
 			t.Errorf("%s: %t, %q, %q", reason, ended, problem, result)

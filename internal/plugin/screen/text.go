@@ -91,6 +91,20 @@ func heading(out *strings.Builder, s Status, now time.Time) {
 	if len(facts) > 0 {
 		fmt.Fprintln(out, strings.Join(facts, "; "))
 	}
+	if s.Profile != nil {
+		fmt.Fprintln(out, profile(s.Profile))
+	}
+}
+
+func profile(p *Profile) string {
+	text := "profile " + p.Name
+	if len(p.Settings) > 0 {
+		text += " sets " + strings.Join(p.Settings, ", ")
+	}
+	if len(p.Overridden) > 0 {
+		text += "; the spec sets " + strings.Join(p.Overridden, ", ") + " itself"
+	}
+	return text
 }
 
 func conditions(out *strings.Builder, all []Condition, now time.Time, width int) {

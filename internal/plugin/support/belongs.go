@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // labelRestores holds, on the Job and Pod of a restore, the name of the EtcdCluster.
@@ -22,9 +22,9 @@ type Related struct {
 // Has says whether an object of the cluster's namespace belongs to the cluster, by its labels: Pods, Jobs, volumes, Services.
 func (r Related) Has(o *unstructured.Unstructured) bool {
 	labels := o.GetLabels()
-	isOfStore := labels[v1alpha1.LabelBackup] == "" && slices.Contains(r.Stores, labels[v1alpha1.LabelStore])
-	return labels[v1alpha1.LabelCluster] == r.Cluster || labels[labelRestores] == r.Cluster ||
-		slices.Contains(r.Backups, labels[v1alpha1.LabelBackup]) || isOfStore
+	isOfStore := labels[v1beta1.LabelBackup] == "" && slices.Contains(r.Stores, labels[v1beta1.LabelStore])
+	return labels[v1beta1.LabelCluster] == r.Cluster || labels[labelRestores] == r.Cluster ||
+		slices.Contains(r.Backups, labels[v1beta1.LabelBackup]) || isOfStore
 }
 
 // About says whether an event is about one of the objects, or about the deleted Pod of a Job among them.

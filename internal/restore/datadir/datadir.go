@@ -35,6 +35,9 @@ type Options struct {
 	// snapshot does: that is checked, too, and does not get into the data directory.
 	Size   int64
 	SHA256 [32]byte
+	// OwnSum says that nothing but etcd's own sum is known: the stream must end with it, and SHA256 is not compared. It is for a snapshot
+	// that an etcd beside it sends right now.
+	OwnSum bool
 
 	// BumpRevision is added to the revision of the database; see Bump. 0 leaves it. MarkCompacted
 	// makes etcd compact at the new revision, so that watchers have to list again. Either
@@ -48,6 +51,8 @@ type Options struct {
 	Proven bool
 	// DisableAuth turns authentication off, so that every client of the member may read all of it: for trials that are thrown away.
 	DisableAuth bool
+	// Log is replayed onto the database, before the revision is bumped; nil: there is none.
+	Log *Log `json:"-"`
 }
 
 // Make makes the data directory of one member. The data directory appears complete, by a
@@ -57,8 +62,8 @@ type Options struct {
 // when etcd has run on it since.
 //
 // Errors to be compared: *ExistsError, *BusyError, *RoomError, *SizeError, *HashError,
-// *DamagedError, *VersionError, *CorruptError. After any of them there is no data directory
-// that was not there before. The context ends the stream; what follows takes seconds.
+// *DamagedError, *VersionError, *CorruptError, and of a log *SequenceError and *DifferentError. After any of them there is no data
+// directory that was not there before. The context ends the stream; what follows takes seconds.
 func Make(ctx context.Context, o Options, database io.Reader) error {
 	return create(ctx, o, database, func(string) {})
 }
@@ -83,7 +88,7 @@ func create(ctx context.Context, o Options, database io.Reader, reached func(ste
 	if done, err := work.exists(o.Name, mark); done || err != nil {
 		return err
 	}
-	if err := work.empty(o.Size + overhead); err != nil {
+	if err := work.empty(o.Size + o.Log.room() + overhead); err != nil {
 		return err
 	}
 	return work.fill(ctx, o, wanted, mark, database)
@@ -105,6 +110,12 @@ func (w *stagingDir) fill(ctx context.Context, o Options, c cluster, mark marker
 		if err := verifyPages(ctx, path); err != nil {
 			return err
 		}
+	}
+	if o.Log != nil {
+		if err := o.Log.replay(ctx, path); err != nil {
+			return err
+		}
+		w.reached("log replayed")
 	}
 	if err := complete(path, o, c); err != nil {
 		return err
@@ -132,6 +143,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("validate options: %q is no minor version of etcd, such as 3.6", o.Minor)
 	case o.Size <= 0:
 		return fmt.Errorf("validate options: a database cannot have %d bytes", o.Size)
+	case o.OwnSum && databaseSize(o.Size) == o.Size:
+		return fmt.Errorf("validate options: a stream of %d bytes does not end with etcd's sum", o.Size)
 	case o.BumpRevision < 0:
 		return fmt.Errorf("validate options: the revision cannot be bumped by %d", o.BumpRevision)
 	case (o.BumpRevision > 0) != o.MarkCompacted:

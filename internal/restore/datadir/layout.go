@@ -122,3 +122,8 @@ func minorOf(version string) (minor [2]int, ok bool) {
 	}
 	return minor, true
 }
+
+// subRevision is the place in a transaction, by the name of an entry that mainRevision has found sound.
+func subRevision(name []byte) int64 {
+	return int64(binary.BigEndian.Uint64(name[9:])) //nolint:gosec // it is only compared
+}

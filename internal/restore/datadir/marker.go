@@ -21,10 +21,11 @@ type marker struct {
 	BumpRevision     int64  `json:"bumpRevision"`
 	DropNoSpaceAlarm bool   `json:"dropNoSpaceAlarm"`
 	DisableAuth      bool   `json:"disableAuth,omitempty"`
+	Target           string `json:"target,omitempty"` // of a log
 }
 
 func newMarker(o Options, c cluster) marker {
-	return marker{
+	m := marker{
 		ClusterID:        c.ID().String(),
 		MemberID:         c.MemberByName(o.Member).ID.String(),
 		Member:           o.Member,
@@ -33,6 +34,10 @@ func newMarker(o Options, c cluster) marker {
 		DropNoSpaceAlarm: o.DropNoSpaceAlarm,
 		DisableAuth:      o.DisableAuth,
 	}
+	if o.Log != nil {
+		m.Target = o.Log.Target
+	}
+	return m
 }
 
 // names says whether these IDs are those of the marker.

@@ -73,6 +73,9 @@ func copyDatabase(file io.Writer, in *ahead, o Options) error {
 	if c.read != o.Size {
 		return &SizeError{Want: o.Size, Got: c.read}
 	}
+	if o.OwnSum {
+		o.SHA256 = [sumSize]byte(c.etcds)
+	}
 	return compareSums(c.sum, c.etcds, o.SHA256)
 }
 

@@ -38,11 +38,8 @@ func Rescue(ctx context.Context, from, to string, progress func(Progress)) (Posi
 		return Position{}, fmt.Errorf("open database of the member: %w", err)
 	}
 	defer func() { _ = database.Close() }() // it was only read
-	// etcd holds a lock on its database, and waits for ours if it is started meanwhile.
-	if err := syscall.Flock(int(database.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
-		return Position{}, &RunningError{from}
-	} else if err != nil {
-		return Position{}, fmt.Errorf("lock database of the member: %w", err)
+	if err := lock(database, from); err != nil {
+		return Position{}, err
 	}
 	if err := os.RemoveAll(to); err != nil {
 		return Position{}, fmt.Errorf("remove an earlier copy: %w", err)
@@ -51,6 +48,30 @@ func Rescue(ctx context.Context, from, to string, progress func(Progress)) (Posi
 		return Position{}, fmt.Errorf("copy the member's data: %w", err)
 	}
 	return commitAll(filepath.Join(to, "member"))
+}
+
+// RescueInPlace does the same without a copy, for a volume that is a copy itself. An etcd that runs there is refused.
+func RescueInPlace(folder string) (Position, error) {
+	database, err := os.Open(filepath.Join(folder, "member", "snap", "db"))
+	if err != nil {
+		return Position{}, fmt.Errorf("open database of the member: %w", err)
+	}
+	defer func() { _ = database.Close() }() // it was only locked
+	if err := lock(database, folder); err != nil {
+		return Position{}, err
+	}
+	return commitAll(filepath.Join(folder, "member"))
+}
+
+// lock keeps an etcd from starting on the database meanwhile: it holds a lock on that, and waits for ours.
+func lock(database *os.File, folder string) error {
+	switch err := syscall.Flock(int(database.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return &RunningError{folder}
+	case err != nil:
+		return fmt.Errorf("lock database of the member: %w", err)
+	}
+	return nil
 }
 
 // copyMember copies what etcd reads when it starts.

@@ -46,7 +46,8 @@ func Connect(l layout.Layout) (*Installer, error) {
 
 // Basics installs what every cluster has.
 func (i *Installer) Basics(ctx context.Context) error {
-	return i.apply(ctx, coredns+"---\n"+storage)
+	names := strings.ReplaceAll(coredns, layout.DNSService, i.layout.Families.First(layout.DNSService, layout.DNSService6))
+	return i.apply(ctx, names+"---\n"+storage)
 }
 
 // apply leaves the merging to kubectl; server-side, it is repeatable.

@@ -21,6 +21,11 @@ func (i *Installer) CRDs(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
+	return i.applyFiles(ctx, folder, files)
+}
+
+// applyFiles installs what a folder holds, all at once.
+func (i *Installer) applyFiles(ctx context.Context, folder string, files []string) error {
 	if len(files) == 0 {
 		return fmt.Errorf("%s holds no CRDs", folder)
 	}

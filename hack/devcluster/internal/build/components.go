@@ -42,6 +42,7 @@ const (
 	OLM         = "olm"
 	OLMv1       = "olmv1"
 	Scorecard   = "scorecard"
+	Snapshots   = "snapshots"
 )
 
 const (
@@ -74,7 +75,7 @@ func All() []Component {
 			Name: "scorecard", Version: "1.42.2", Folder: "scorecard", Targets: []string{tools},
 			Groups: []string{Scorecard}, Minutes: 1,
 		},
-		olmv1(), kubeRouter(), certManager(),
+		olmv1(), kubeRouter(), certManager(), snapshots(),
 	}
 	for _, version := range OldKubernetes {
 		all = append(all, oldKubernetes(version))
@@ -167,6 +168,17 @@ func certManager() Component {
 	return Component{
 		Name: "cert-manager", Version: "1.21.2", Folder: "cert-manager", Targets: []string{own}, Groups: []string{CertManager}, Minutes: 4,
 		Module: "github.com/cert-manager/cert-manager", Keep: []string{"deploy/crds"},
+	}
+}
+
+// snapshots is built on request only: what Kubernetes CSI has beside a driver that takes VolumeSnapshots. The driver is this program. Its
+// module excludes newer versions of what it shares with others, so that Go need not compile that again.
+func snapshots() Component {
+	const types = "config/crd/snapshot.storage.k8s.io_"
+	return Component{
+		Name: "snapshots", Version: "8.7.0", Folder: "snapshots", Targets: []string{tools}, Groups: []string{Snapshots}, Minutes: 2,
+		Module: "github.com/kubernetes-csi/external-snapshotter/client/v8",
+		Keep:   []string{types + "volumesnapshots.yaml", types + "volumesnapshotcontents.yaml", types + "volumesnapshotclasses.yaml"},
 	}
 }
 

@@ -39,7 +39,7 @@ func New(l layout.Layout, out *progress.Printer) (*Cluster, error) {
 		builder: build.Builder{Sources: l.Components(), Cache: cache, Out: out},
 		out:     out,
 	}
-	c.place(l.Of(remembered(l)).Policing(polices(l)))
+	c.place(l.Of(remembered(l)).Policing(polices(l)).Snapshotting(snapshots(l)).Having(rememberedFamilies(l)))
 	return c, nil
 }
 

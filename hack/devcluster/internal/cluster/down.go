@@ -40,7 +40,7 @@ func (c *Cluster) Down(ctx context.Context, keep bool) error {
 // clearMachine needs no daemon to answer and no memory of how many nodes there
 // are, so that it works on any wreck.
 func clearMachine(ctx context.Context, l layout.Layout) error {
-	l = l.Of(layout.MostNodes).Policing(true)
+	l = l.Of(layout.MostNodes).Policing(true).Snapshotting(true)
 	if err := stopAll(l); err != nil {
 		return err
 	}

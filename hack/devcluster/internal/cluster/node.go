@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/host"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/layout"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/pki"
+	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/settings"
 	"github.com/etcd-operator/etcd-operator/hack/devcluster/internal/volumes"
 )
 
@@ -41,10 +43,33 @@ func remembered(l layout.Layout) int {
 	return count
 }
 
+// snapshots says whether the cluster of the state folder has VolumeSnapshots: there is a file for who makes them.
+func snapshots(l layout.Layout) bool {
+	_, err := os.Stat(pki.Kubeconfig(l, pki.Snapshots))
+	return err == nil
+}
+
 // polices says whether the cluster of the state folder enforces NetworkPolicies: there is a file for who does.
 func polices(l layout.Layout) bool {
 	_, err := os.Stat(pki.Kubeconfig(l, pki.Policies))
 	return err == nil
+}
+
+// rememberedFamilies are those of the cluster of the state folder; empty if there is none.
+func rememberedFamilies(l layout.Layout) layout.Families {
+	raw, _ := os.ReadFile(settings.Families(l))
+	return layout.Families(strings.TrimSpace(string(raw)))
+}
+
+// choose decides which families the cluster has. Kubernetes keeps the addresses of its Services: they are chosen once.
+func choose(now, wanted layout.Families) (layout.Families, error) {
+	switch {
+	case now == "":
+		return cmp.Or(wanted, layout.OnlyIPv4), nil
+	case wanted != "" && wanted != now:
+		return "", fmt.Errorf("the cluster has %s, which cannot become %s: run 'devcluster down' first", now, wanted)
+	}
+	return now, nil
 }
 
 // prepareNode makes what a node's daemons stand on, all of which is lost when
@@ -55,7 +80,7 @@ func (c *Cluster) prepareNode(ctx context.Context, node layout.Node) error {
 			return err
 		}
 	}
-	if err := host.Plug(ctx, node, c.layout.Nodes()); err != nil {
+	if err := host.Plug(ctx, node, c.layout.Nodes(), c.layout.Families); err != nil {
 		return err
 	}
 	if err := host.MakeCgroup(node.Cgroup()); err != nil {

@@ -47,6 +47,23 @@ func TestTheStateFolderRemembersTheNodes(t *testing.T) {
 	}
 }
 
+func TestFamiliesAreChosenOnce(t *testing.T) {
+	for _, c := range []struct{ now, wanted, want layout.Families }{
+		{"", "", layout.OnlyIPv4},
+		{"", layout.IPv6First, layout.IPv6First},
+		{layout.IPv6First, "", layout.IPv6First},
+		{layout.IPv6First, layout.IPv6First, layout.IPv6First},
+	} {
+		if got, err := choose(c.now, c.wanted); err != nil || got != c.want {
+			t.Errorf("a cluster with %q, asked for %q: got %q (%v), want %q", c.now, c.wanted, got, err, c.want)
+		}
+	}
+	_, err := choose(layout.OnlyIPv4, layout.IPv4First)
+	if err == nil || !strings.Contains(err.Error(), "devcluster down") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("want one line that says what to do, got: %v", err)
+	}
+}
+
 func TestConditionOfANode(t *testing.T) {
 	for _, c := range []struct {
 		runs, cut, ready bool

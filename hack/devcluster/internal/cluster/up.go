@@ -23,8 +23,12 @@ type Wish struct {
 	CertManager bool
 	// Policies says that NetworkPolicies shall be enforced, also from now on without being asked for.
 	Policies bool
+	// Snapshots says that there shall be a CSI driver that takes VolumeSnapshots, also from now on without being asked for.
+	Snapshots bool
 	// Nodes is how many there shall be; zero for as many as there were.
 	Nodes int
+	// Families are those of IP addresses; empty for those that it had, at first IPv4.
+	Families layout.Families
 	// Kubernetes is the version of an older one to make the cluster of; empty for the usual one.
 	Kubernetes string
 }
@@ -38,7 +42,15 @@ func (c *Cluster) Up(ctx context.Context, wish Wish) error {
 	if err != nil {
 		return err
 	}
-	c.place(c.layout.Of(count).Policing(c.layout.Polices || wish.Policies))
+	families, err := choose(c.layout.Families, wish.Families)
+	if err != nil {
+		return err
+	}
+	c.place(c.layout.Of(count).Policing(c.layout.Polices || wish.Policies).Having(families).
+		Snapshotting(c.layout.Snapshots || wish.Snapshots))
+	if err := c.checkFamilies(); err != nil {
+		return err
+	}
 	lock, err := c.take()
 	if err != nil {
 		return err
@@ -63,6 +75,16 @@ func (c *Cluster) Up(ctx context.Context, wish Wish) error {
 	return nil
 }
 
+func (c *Cluster) checkFamilies() error {
+	switch has6 := c.layout.Families.HasIPv6(); {
+	case has6 && !host.HasIPv6():
+		return errors.New("this machine has no IPv6: see /proc/sys/net/ipv6/conf/all/disable_ipv6")
+	case has6 && c.layout.Polices:
+		return errors.New("NetworkPolicies are enforced in clusters with IPv4 alone: leave one of --network-policies and --ip-families out")
+	}
+	return nil
+}
+
 // provide gets programs: the machine's own, then ours.
 func (c *Cluster) provide(ctx context.Context, wish Wish) error {
 	if err := host.Install(ctx, c.out); err != nil {
@@ -74,6 +96,9 @@ func (c *Cluster) provide(ctx context.Context, wish Wish) error {
 	}
 	if wish.CertManager {
 		groups = append(groups, build.CertManager)
+	}
+	if c.layout.Snapshots {
+		groups = append(groups, build.Snapshots)
 	}
 	if c.layout.Polices {
 		groups = append(groups, build.Policies)
@@ -107,7 +132,7 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	if err := c.folders(); err != nil {
 		return err
 	}
-	if err := host.Tune(sysctls()); err != nil {
+	if err := host.Tune(sysctls(), c.layout.Families); err != nil {
 		return err
 	}
 	if err := pki.Prepare(c.layout); err != nil {
@@ -121,7 +146,7 @@ func (c *Cluster) prepare(ctx context.Context) error {
 	if err := settings.Write(files); err != nil {
 		return err
 	}
-	if err := host.Network(ctx); err != nil {
+	if err := host.Network(ctx, c.layout.Families); err != nil {
 		return err
 	}
 	for _, node := range c.layout.Nodes() {
@@ -191,6 +216,11 @@ func (c *Cluster) fill(ctx context.Context, installer *addons.Installer, wish Wi
 	if err := until(ctx, 30*time.Second, installer.Basics); err != nil {
 		return fmt.Errorf("install the basics: %w", err)
 	}
+	if c.layout.Snapshots {
+		if err := c.snapshotTypes(ctx, installer); err != nil {
+			return err
+		}
+	}
 	var projects []string
 	if wish.OLM {
 		projects = append(projects, "olm")
@@ -208,6 +238,15 @@ func (c *Cluster) fill(ctx context.Context, installer *addons.Installer, wish Wi
 		}
 	}
 	return nil
+}
+
+// snapshotTypes installs the types of VolumeSnapshots, without which their controller ends.
+func (c *Cluster) snapshotTypes(ctx context.Context, installer *addons.Installer) error {
+	folder, err := c.manifests("snapshots")
+	if err != nil {
+		return err
+	}
+	return installer.SnapshotCRDs(ctx, folder)
 }
 
 // settle waits until everything is well.
@@ -255,6 +294,11 @@ func (c *Cluster) install(ctx context.Context, installer *addons.Installer, wish
 		install := func(ctx context.Context) error { return installer.OLM(ctx, folder) }
 		if err := until(ctx, 60*time.Second, install); err != nil {
 			return fmt.Errorf("install OLM: %w", err)
+		}
+	}
+	if c.layout.Snapshots {
+		if err := until(ctx, 60*time.Second, installer.Snapshots); err != nil {
+			return fmt.Errorf("install classes of VolumeSnapshots: %w", err)
 		}
 	}
 	if wish.CertManager {

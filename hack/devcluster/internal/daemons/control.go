@@ -57,12 +57,14 @@ func apiserverFlags(l layout.Layout) []string {
 	key := func(name string) string { return filepath.Join(l.PKI(), name) }
 	return []string{
 		"--etcd-servers", "http://" + layout.EtcdClients,
-		"--bind-address", "0.0.0.0", "--advertise-address", layout.MachineIP, "--secure-port", layout.APIPort,
+		"--bind-address", "0.0.0.0", // which is both families
+		// The addresses of its own Service are of the family of this one: it does not start with another one first below.
+		"--advertise-address", l.Families.First(layout.MachineIP, layout.MachineIP6), "--secure-port", layout.APIPort,
 		"--tls-cert-file", key("apiserver.crt"), "--tls-private-key-file", key("apiserver.key"),
 		"--cert-dir", l.PKI(), "--client-ca-file", key("ca.crt"),
 		"--service-account-key-file", key("sa.pub"), "--service-account-signing-key-file", key("sa.key"),
 		"--service-account-issuer", "https://kubernetes.default.svc",
-		"--service-cluster-ip-range", layout.ServicesRange,
+		"--service-cluster-ip-range", l.Families.Listed(layout.ServicesRange, layout.ServicesRange6),
 		"--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction",
 		"--allow-privileged",
 		"--kubelet-certificate-authority", key("ca.crt"),

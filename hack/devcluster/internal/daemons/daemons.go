@@ -54,6 +54,11 @@ func Table(l layout.Layout) []Daemon {
 			all = append(all, at(node, policies(l, node)))
 		}
 	}
+	if first := l.Node(1); l.Snapshots {
+		for _, daemon := range snapshots(l, first) {
+			all = append(all, at(first, daemon))
+		}
+	}
 	return all
 }
 

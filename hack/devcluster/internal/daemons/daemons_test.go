@@ -57,6 +57,39 @@ func TestEachNodeEnforcesNetworkPolicies(t *testing.T) {
 	}
 }
 
+func TestTheFirstNodeTakesSnapshots(t *testing.T) {
+	all := Table(three.Snapshotting(true))
+	for _, name := range []string{"csi-driver", "csi-snapshotter", "snapshot-controller"} {
+		if daemon, found := Find(all, name); !found || daemon.Node != layout.First {
+			t.Errorf("%s: %+v", name, daemon)
+		}
+	}
+	if more := len(all) - len(Table(three)); more != 3 {
+		t.Errorf("%d daemons more", more)
+	}
+}
+
+// The API server does not start with the first Services of another family than its own address.
+func TestTheAPIServerHasTheFamilyOfTheFirstServices(t *testing.T) {
+	for families, want := range map[layout.Families]string{
+		layout.OnlyIPv4:  "--advertise-address 10.254.0.1 --service-cluster-ip-range 10.96.0.0/16",
+		layout.IPv4First: "--advertise-address 10.254.0.1 --service-cluster-ip-range 10.96.0.0/16,fdec:d0:96::/112",
+		layout.IPv6First: "--advertise-address fdec:d0:254::1 --service-cluster-ip-range fdec:d0:96::/112,10.96.0.0/16",
+		layout.OnlyIPv6:  "--advertise-address fdec:d0:254::1 --service-cluster-ip-range fdec:d0:96::/112",
+	} {
+		argv := apiserver(three.Having(families)).Argv
+		var got []string
+		for i, word := range argv {
+			if word == "--advertise-address" || word == "--service-cluster-ip-range" {
+				got = append(got, argv[i:i+2]...)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %v, want %s", families, got, want)
+		}
+	}
+}
+
 func TestFurtherNodesChangeNothingForOthers(t *testing.T) {
 	all := Table(three)
 	for _, alone := range Table(layout.Layout{Root: "/c"}) {

@@ -24,7 +24,8 @@ func kubelet(l layout.Layout, n layout.Node) Daemon {
 		Name: "kubelet", Stage: Control,
 		Argv: []string{
 			filepath.Join(l.Bin(), "kubelet"), "--config", settings.Kubelet(n),
-			"--kubeconfig", pki.Kubeconfig(l, n.Name), "--hostname-override", n.Name, "--node-ip", n.IP,
+			"--kubeconfig", pki.Kubeconfig(l, n.Name), "--hostname-override", n.Name,
+			"--node-ip", l.Families.Listed(n.IP, n.IP6()),
 			"--root-dir", n.Kubelet(), "--cert-dir", filepath.Join(n.Dir, "kubelet-pki"),
 			"--node-labels", "topology.kubernetes.io/zone=" + n.Zone,
 		},

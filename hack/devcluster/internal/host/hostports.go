@@ -12,19 +12,21 @@ import (
 // were killed rather than stopped. Its shared chains go when no one has a
 // rule in them any more.
 func removeHostPorts(ctx context.Context) {
-	for _, command := range hostPortRemovals(natRules(ctx)) {
-		_ = run(ctx, "iptables", append([]string{"-t", "nat"}, command...)...)
-	}
-	rules := natRules(ctx)
-	if strings.Contains(rules, ":CNI-HOSTPORT-DNAT") && !strings.Contains(rules, "-A CNI-HOSTPORT-DNAT") {
-		for _, command := range sharedRemovals(rules) {
-			_ = run(ctx, "iptables", append([]string{"-t", "nat"}, command...)...)
+	for _, f := range bothFamilies {
+		for _, command := range hostPortRemovals(natRules(ctx, f)) {
+			_ = run(ctx, f.filter, append([]string{"-t", "nat"}, command...)...)
+		}
+		rules := natRules(ctx, f)
+		if strings.Contains(rules, ":CNI-HOSTPORT-DNAT") && !strings.Contains(rules, "-A CNI-HOSTPORT-DNAT") {
+			for _, command := range sharedRemovals(rules) {
+				_ = run(ctx, f.filter, append([]string{"-t", "nat"}, command...)...)
+			}
 		}
 	}
 }
 
-func natRules(ctx context.Context) string {
-	out, err := exec.CommandContext(ctx, "iptables-save", "-t", "nat").Output()
+func natRules(ctx context.Context, f family) string {
+	out, err := exec.CommandContext(ctx, f.save, "-t", "nat").Output()
 	if err != nil {
 		return ""
 	}
@@ -69,11 +71,11 @@ func sharedRemovals(rules string) [][]string {
 // for rules of their own. Without a rule they do nothing, and iptables makes
 // them again when it needs them.
 func removeEmptyTables(ctx context.Context) {
-	for _, family := range []string{"ip", "ip6"} {
+	for _, f := range bothFamilies {
 		for _, name := range []string{"filter", "nat", "mangle", "raw"} {
-			out, err := exec.CommandContext(ctx, "nft", "list", "table", family, name).Output()
+			out, err := exec.CommandContext(ctx, "nft", "list", "table", f.name, name).Output()
 			if err == nil && idle(string(out)) {
-				_ = run(ctx, "nft", "delete", "table", family, name)
+				_ = run(ctx, "nft", "delete", "table", f.name, name)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ const card = "eth0"
 
 // Plug makes the network of a node and connects it to the bridge. All nodes
 // are named, because each has a route to the others' pods.
-func Plug(ctx context.Context, node layout.Node, all []layout.Node) error {
+func Plug(ctx context.Context, node layout.Node, all []layout.Node, families layout.Families) error {
 	if node.IsMachine() {
 		return nil
 	}
@@ -44,18 +44,20 @@ func Plug(ctx context.Context, node layout.Node, all []layout.Node) error {
 		if err := forwardPackets(); err != nil {
 			return err
 		}
-		return feed(ctx, inside(node, all), "ip", "-batch", "-")
+		return feed(ctx, inside(node, all, families), "ip", "-batch", "-")
 	})
 	if err != nil {
 		return fmt.Errorf("network of %s: %w", node.Name, err)
 	}
-	return feed(ctx, outside(node), "ip", "-batch", "-")
+	return feed(ctx, outside(node, families), "ip", "-batch", "-")
 }
 
 // forwardPackets sets what a namespace may or may not have from the machine.
 // Bridges that are not filtered are known of: kube-proxy makes up for it.
 func forwardPackets() error {
-	for _, name := range []string{"ipv4/ip_forward", "bridge/bridge-nf-call-iptables"} {
+	for _, name := range []string{
+		"ipv4/ip_forward", "bridge/bridge-nf-call-iptables", "ipv6/conf/all/forwarding", "bridge/bridge-nf-call-ip6tables",
+	} {
 		err := os.WriteFile(filepath.Join("/proc/sys/net", name), []byte("1"), 0o644)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
@@ -66,19 +68,26 @@ func forwardPackets() error {
 
 // outside lists what the machine needs to reach a node. Each line is harmless
 // to repeat.
-func outside(node layout.Node) string {
-	return lines(
+func outside(node layout.Node, families layout.Families) string {
+	list := []string{
 		// A bridge takes the lowest address of its members unless it has one.
 		fmt.Sprintf("link set %s address %s", layout.NodeBridge, layout.Layout{}.Node(1).MAC()),
 		fmt.Sprintf("link set %s master %s up", node.Link(), layout.NodeBridge),
 		fmt.Sprintf("route replace %s/32 dev %s src %s", node.IP, layout.NodeBridge, layout.MachineIP),
 		fmt.Sprintf("route replace %s via %s src %s", node.PodRange, node.IP, layout.MachineIP),
-	)
+	}
+	if families.HasIPv6() {
+		list = append(list,
+			fmt.Sprintf("route replace %s/128 dev %s src %s", node.IP6(), layout.NodeBridge, layout.MachineIP6),
+			fmt.Sprintf("route replace %s via %s src %s", node.PodRange6(), node.IP6(), layout.MachineIP6),
+		)
+	}
+	return lines(list...)
 }
 
 // inside lists what a node needs: the machine is its way out, and its way to
 // the first node's pods.
-func inside(node layout.Node, all []layout.Node) string {
+func inside(node layout.Node, all []layout.Node, families layout.Families) string {
 	list := []string{
 		"link set lo up",
 		fmt.Sprintf("link set %s address %s up", card, node.MAC()),
@@ -90,7 +99,24 @@ func inside(node layout.Node, all []layout.Node) string {
 			list = append(list, fmt.Sprintf("route replace %s via %s", other.PodRange, other.IP))
 		}
 	}
+	if families.HasIPv6() {
+		list = append(list, inside6(node, all)...)
+	}
 	return lines(list...)
+}
+
+// inside6 is the same for IPv6.
+func inside6(node layout.Node, all []layout.Node) []string {
+	list := []string{
+		fmt.Sprintf("address replace %s/64 dev %s nodad", node.IP6(), card),
+		fmt.Sprintf("route replace default via %s", layout.MachineIP6),
+	}
+	for _, other := range all {
+		if !other.IsMachine() && other.Name != node.Name {
+			list = append(list, fmt.Sprintf("route replace %s via %s", other.PodRange6(), other.IP6()))
+		}
+	}
+	return list
 }
 
 func lines(all ...string) string { return strings.Join(all, "\n") + "\n" }

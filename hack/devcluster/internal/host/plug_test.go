@@ -15,7 +15,7 @@ address replace 10.254.0.2/24 dev eth0
 route replace default via 10.254.0.1
 route replace 10.244.8.0/22 via 10.254.0.3
 `
-	if got := inside(all[1], all); got != want {
+	if got := inside(all[1], all, ""); got != want {
 		t.Errorf("inside of node-2, got:\n%swant:\n%s", got, want)
 	}
 	want = `link set devcluster0 address 0a:58:0a:fe:00:01
@@ -23,7 +23,24 @@ link set devcluster-n2 master devcluster0 up
 route replace 10.254.0.2/32 dev devcluster0 src 10.254.0.1
 route replace 10.244.4.0/22 via 10.254.0.2 src 10.254.0.1
 `
-	if got := outside(all[1]); got != want {
+	if got := outside(all[1], layout.OnlyIPv4); got != want {
+		t.Errorf("outside of node-2, got:\n%swant:\n%s", got, want)
+	}
+}
+
+func TestANodeWithIPv6HasTheSameRoutesByIt(t *testing.T) {
+	all := layout.Layout{Root: "/c", Count: 3}.Nodes()
+	want := inside(all[1], all, layout.OnlyIPv4) + `address replace fdec:d0:254::2/64 dev eth0 nodad
+route replace default via fdec:d0:254::1
+route replace fdec:d0:244:2::/64 via fdec:d0:254::3
+`
+	if got := inside(all[1], all, layout.IPv4First); got != want {
+		t.Errorf("inside of node-2, got:\n%swant:\n%s", got, want)
+	}
+	want = outside(all[1], layout.OnlyIPv4) + `route replace fdec:d0:254::2/128 dev devcluster0 src fdec:d0:254::1
+route replace fdec:d0:244:1::/64 via fdec:d0:254::2 src fdec:d0:254::1
+`
+	if got := outside(all[1], layout.IPv6First); got != want {
 		t.Errorf("outside of node-2, got:\n%swant:\n%s", got, want)
 	}
 }

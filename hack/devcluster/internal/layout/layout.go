@@ -26,6 +26,10 @@ type Layout struct {
 	Kubernetes string
 	// Polices says that the cluster enforces NetworkPolicies.
 	Polices bool
+	// Snapshots says that the cluster has a CSI driver that takes VolumeSnapshots.
+	Snapshots bool
+	// Families are the families of IP addresses that it has.
+	Families Families
 }
 
 // Find walks up from folder to the checkout that holds this program.
@@ -127,6 +131,12 @@ func (l Layout) With(kubernetes string) Layout {
 // Policing is the layout of a cluster that enforces NetworkPolicies, or of one that does not.
 func (l Layout) Policing(polices bool) Layout {
 	l.Polices = polices
+	return l
+}
+
+// Snapshotting is the layout of a cluster with a CSI driver that takes VolumeSnapshots, or of one without.
+func (l Layout) Snapshotting(snapshots bool) Layout {
+	l.Snapshots = snapshots
 	return l
 }
 

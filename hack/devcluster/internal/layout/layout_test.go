@@ -88,3 +88,48 @@ func TestLinksFitTheKernel(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAddressesOfIPv6(t *testing.T) {
+	within := func(whole, part string) bool {
+		_, all, err := net.ParseCIDR(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		address, _, err := net.ParseCIDR(part)
+		if err != nil {
+			address = net.ParseIP(part)
+		}
+		return all.Contains(address)
+	}
+	taken := map[string]string{}
+	for _, node := range (Layout{Root: "/c"}).Of(MostNodes).Nodes() {
+		if !within(NodesRange6, node.IP6()) || !within(PodsRange6, node.PodRange6()) {
+			t.Errorf("%s is not where nodes are, or its Pods not where Pods are: %s, %s", node.Name, node.IP6(), node.PodRange6())
+		}
+		for _, own := range []string{node.IP6(), node.PodRange6()} {
+			if owner := taken[own]; owner != "" {
+				t.Errorf("%s and %s both have %s", owner, node.Name, own)
+			}
+			taken[own] = node.Name
+		}
+	}
+	if first := (Layout{Root: "/c"}).Node(1); first.IP6() != MachineIP6 {
+		t.Errorf("the machine has %s, its node %s", MachineIP6, first.IP6())
+	}
+	if !within(ServicesRange6, APIService6) || !within(ServicesRange6, DNSService6) {
+		t.Error("Services of the cluster are out of the range of Services")
+	}
+}
+
+func TestFamiliesAreInTheirOrder(t *testing.T) {
+	for families, want := range map[Families]string{
+		"": "4", OnlyIPv4: "4", IPv4First: "4,6", IPv6First: "6,4", OnlyIPv6: "6",
+	} {
+		if got := families.Listed("4", "6"); got != want {
+			t.Errorf("%q: got %s, want %s", families, got, want)
+		}
+	}
+	if _, err := ParseFamilies("IPv4,IPv4"); err == nil {
+		t.Error("one family twice is taken")
+	}
+}

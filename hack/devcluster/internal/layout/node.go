@@ -104,6 +104,12 @@ func (n Node) PodLogs() string { return filepath.Join(n.Dir, "pod-logs") }
 // Volumes holds one file per persistent volume, and where it is mounted.
 func (n Node) Volumes() string { return filepath.Join(n.Dir, "volumes") }
 
+// CSI is the socket of the CSI driver.
+func (n Node) CSI() string { return filepath.Join(n.Run, "csi.sock") }
+
+// Snapshots is the folder of the CSI driver's volumes and snapshots.
+func (n Node) Snapshots() string { return filepath.Join(n.Dir, "csi") }
+
 // CNI holds the network's configuration and its leases.
 func (n Node) CNI() string { return filepath.Join(n.Dir, "cni") }
 

@@ -31,7 +31,7 @@ func holders(l layout.Layout) []Holder {
 		{
 			File: "apiserver", Name: "kube-apiserver",
 			DNS: []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
-			IPs: []string{"127.0.0.1", layout.MachineIP, layout.APIService},
+			IPs: []string{"127.0.0.1", layout.MachineIP, layout.APIService, layout.MachineIP6, layout.APIService6},
 		},
 		{File: "admin", Name: "admin", Groups: []string{"system:masters"}},
 		{File: "kube-controller-manager", Name: "system:kube-controller-manager"},
@@ -42,7 +42,7 @@ func holders(l layout.Layout) []Holder {
 	for _, node := range l.Nodes() {
 		all = append(all, Holder{
 			File: node.Name, Name: "system:node:" + node.Name,
-			Groups: []string{"system:nodes"}, DNS: []string{node.Name}, IPs: []string{node.IP},
+			Groups: []string{"system:nodes"}, DNS: []string{node.Name}, IPs: []string{node.IP, node.IP6()},
 		})
 	}
 	return all
@@ -64,6 +64,11 @@ func (a *Authority) kubeconfigs(l layout.Layout) error {
 	if err := a.kubeconfig(Kubeconfig(l, Provisioner), "admin", server); err != nil {
 		return err
 	}
+	if l.Snapshots {
+		if err := a.kubeconfig(Kubeconfig(l, Snapshots), "admin", server); err != nil {
+			return err
+		}
+	}
 	if l.Polices {
 		if err := a.kubeconfig(Kubeconfig(l, Policies), "admin", server); err != nil {
 			return err
@@ -74,6 +79,9 @@ func (a *Authority) kubeconfigs(l layout.Layout) error {
 
 // Provisioner is the client that makes volumes, on every node.
 const Provisioner = "provisioner"
+
+// Snapshots is the client that makes VolumeSnapshots. Its file is there if the cluster has them.
+const Snapshots = "csi"
 
 // Policies is the client that enforces NetworkPolicies, on every node. Its file is there if the cluster does that.
 const Policies = "kube-router"

@@ -3,6 +3,7 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"os"
@@ -39,7 +40,9 @@ type values struct {
 	layout.Node
 	layout.Layout
 	Machine
-	PodsRange, DNSService, PodBridge, NetworkName string
+	PodsRanges, DNSService, PodBridge, NetworkName string
+	// Ranges are those of the node's Pods, Anywhere what is beyond them.
+	Ranges, Anywhere []string
 }
 
 // Render is pure: the same layout and machine give the same files.
@@ -50,6 +53,7 @@ func Render(l layout.Layout, machine Machine) ([]File, error) {
 		rendered = append(rendered, File{Path: path, Text: text})
 		return err
 	}
+	rendered = append(rendered, File{Path: Families(l), Text: string(cmp.Or(l.Families, layout.OnlyIPv4)) + "\n"})
 	if err := add(AuditPolicy(l), "audit.yaml", l.Node(1)); err != nil {
 		return nil, err
 	}
@@ -77,6 +81,9 @@ func perNode(n layout.Node) map[string]string {
 // AuditPolicy says what the API server records.
 func AuditPolicy(l layout.Layout) string { return filepath.Join(l.Settings(), "audit.yaml") }
 
+// Families is where those of the cluster are remembered.
+func Families(l layout.Layout) string { return filepath.Join(l.Settings(), "ip-families") }
+
 // Containerd is the runtime's file.
 func Containerd(n layout.Node) string { return filepath.Join(n.Settings(), "containerd.toml") }
 
@@ -90,7 +97,9 @@ func render(name string, l layout.Layout, node layout.Node, machine Machine) (st
 	var out bytes.Buffer
 	err := templates.ExecuteTemplate(&out, name, values{
 		Node: node, Layout: l, Machine: machine,
-		PodsRange: layout.PodsRange, DNSService: layout.DNSService,
+		PodsRanges: l.Families.Listed(layout.PodsRange, layout.PodsRange6),
+		DNSService: l.Families.First(layout.DNSService, layout.DNSService6),
+		Ranges:     l.Families.Of(node.PodRange, node.PodRange6()), Anywhere: l.Families.Of("0.0.0.0/0", "::/0"),
 		PodBridge: layout.PodBridge, NetworkName: layout.Name,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +35,37 @@ func TestRenderMatchesGolden(t *testing.T) {
 		}
 		if text != string(want) {
 			t.Errorf("%s differs from %s; look at it and run with -rewrite:\n%s", file.Path, golden, text)
+		}
+	}
+}
+
+// What differs in a cluster with both families: nothing else may.
+func TestRenderFollowsTheFamilies(t *testing.T) {
+	alone := layout.Layout{Root: "/c"}
+	for name, wants := range map[string][]string{
+		"network.conflist": {
+			`"ranges": [[{"subnet": "fdec:d0:244:0::/64"}], [{"subnet": "10.244.0.0/22"}]],`, `"routes": [{"dst": "::/0"}, {"dst": "0.0.0.0/0"}]`,
+		},
+		"proxy.yaml":   {"clusterCIDR: fdec:d0:244::/48,10.244.0.0/16"},
+		"kubelet.yaml": {"clusterDNS: [fdec:d0:96::a]"},
+	} {
+		before, err := render(name, alone, alone.Node(1), Machine{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		both, err := render(name, alone.Having(layout.IPv6First), alone.Node(1), Machine{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		lines := strings.Split(before, "\n")
+		for i, line := range strings.Split(both, "\n") {
+			if line != lines[i] {
+				got = append(got, strings.TrimSpace(line))
+			}
+		}
+		if !slices.Equal(got, wants) {
+			t.Errorf("of %s, these lines differ:\n%s\nwant:\n%s", name, strings.Join(got, "\n"), strings.Join(wants, "\n"))
 		}
 	}
 }

@@ -75,20 +75,21 @@ func (s Store) Mount(ctx context.Context, name string) error {
 }
 
 // mount reads and writes the file directly: else the kernel keeps what is in a volume in memory twice, once for the volume and
-// once for the file, and a disk is not measured but the memory. A file that cannot be used so is mounted as well.
+// once for the file, and a disk is not measured but the memory. A file that cannot be used so is mounted as well. The copy of a volume has
+// its UUID, which XFS would refuse beside it.
 func mount(ctx context.Context, file, path string) error {
 	loop, err := exec.CommandContext(ctx, "losetup", "--find", "--show", "--direct-io=on", file).Output()
 	if err != nil {
-		return run(ctx, "mount", "-t", "xfs", "-o", "loop,noatime", file, path)
+		return run(ctx, "mount", "-t", "xfs", "-o", "loop,noatime,nouuid", file, path)
 	}
 	device := strings.TrimSpace(string(loop))
 	readAhead(device)
-	err = run(ctx, "mount", "-t", "xfs", "-o", "noatime", device, path)
+	err = run(ctx, "mount", "-t", "xfs", "-o", "noatime,nouuid", device, path)
 	// Detached while it is mounted, the device goes when the volume is unmounted. Without a mount it goes at once.
 	if detached := run(ctx, "losetup", "--detach", device); err == nil {
 		return detached
 	}
-	return run(ctx, "mount", "-t", "xfs", "-o", "loop,noatime", file, path)
+	return run(ctx, "mount", "-t", "xfs", "-o", "loop,noatime,nouuid", file, path)
 }
 
 // readAheadKiB is what Linux reads ahead of a disk unless it is told otherwise. A loop device takes over what the disk below has:

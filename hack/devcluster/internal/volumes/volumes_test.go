@@ -50,6 +50,48 @@ func TestVolumeComesAndGoes(t *testing.T) {
 	}
 }
 
+// A copy of a volume has what was synced when the snapshot was taken, and is mounted beside it.
+func TestSnapshotOfAVolume(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	if _, err := exec.LookPath("mkfs.xfs"); err != nil {
+		t.Skip("needs mkfs.xfs")
+	}
+	s := volumes.Store{Dir: t.TempDir()}
+	t.Cleanup(func() { // after a failure only
+		_ = s.Delete("pv")
+		_ = s.Delete("copy")
+	})
+	if err := s.Create(t.Context(), "pv", 64<<20); err != nil {
+		t.Fatal(err)
+	}
+	content := filepath.Join(s.Path("pv"), "content")
+	if err := os.WriteFile(content, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	taken := filepath.Join(t.TempDir(), "taken.img")
+	if err := s.Snapshot(t.Context(), "pv", taken); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(content, []byte("after"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.Copy(t.Context(), taken, "copy", 96<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(s.Path("copy"), "content")); string(text) != "before" {
+		t.Errorf("%q, %v", text, err)
+	}
+	for _, name := range []string{"pv", "copy"} {
+		if err := s.Delete(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func devices(t *testing.T, file string) []string {
 	t.Helper()
 	out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "losetup", "--noheadings", "--output=NAME,DIO", "--associated",

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // A Past is a list as it once was, told to an operator that starts, as a stale API
@@ -27,7 +27,7 @@ type Past struct {
 func Remember(ctx context.Context, api client.Reader, namespace string, kind schema.GroupVersionKind, lasts time.Duration) (*Past, error) {
 	p := &Past{kind: kind, lasts: lasts}
 	p.items.SetGroupVersionKind(kind)
-	ours := client.MatchingLabels{"app.kubernetes.io/managed-by": v1alpha1.FieldOwner}
+	ours := client.MatchingLabels{"app.kubernetes.io/managed-by": v1beta1.FieldOwner}
 	if err := api.List(ctx, &p.items, client.InNamespace(namespace), ours); err != nil {
 		return nil, fmt.Errorf("remember the %s: %w", kind.Kind, err)
 	}

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // A Run is one image in one Pod.
@@ -133,11 +133,11 @@ func runOf(p *corev1.Pod) Run { return Run{string(p.UID), p.Spec.Containers[0].I
 func specOf(p *corev1.Pod) string {
 	labels, spec := maps.Clone(p.Labels), p.Spec.DeepCopy()
 	delete(labels, "app.kubernetes.io/component")
-	delete(labels, v1alpha1.LabelMember)
+	delete(labels, v1beta1.LabelMember)
 	delete(labels, corev1.LabelTopologyZone)
 	delete(labels, corev1.LabelTopologyRegion)
 	spec.NodeName = ""
-	text, err := json.Marshal([]any{labels, spec, p.Annotations[v1alpha1.AnnotationTrust], p.Annotations[v1alpha1.AnnotationRevokedAt]})
+	text, err := json.Marshal([]any{labels, spec, p.Annotations[v1beta1.AnnotationTrust], p.Annotations[v1beta1.AnnotationRevokedAt]})
 	if err != nil {
 		panic(err) // a Pod that was read can be written
 	}

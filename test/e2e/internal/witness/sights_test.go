@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/etcd-operator/etcd-operator/api/v1alpha1"
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
 // What becomes of a Pod in a roll, in short.
@@ -177,7 +177,7 @@ func pod(name, is string) corev1.Pod {
 	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "example-" + name, UID: types.UID(name + "-" + is),
 		Labels: map[string]string{
-			v1alpha1.LabelMember: "example-" + name, "app.kubernetes.io/component": is, corev1.LabelTopologyZone: "zone-of-" + name,
+			v1beta1.LabelMember: "example-" + name, "app.kubernetes.io/component": is, corev1.LabelTopologyZone: "zone-of-" + name,
 		},
 	}}
 	switch is {

@@ -1,0 +1,6 @@
+package copying
+
+import "github.com/etcd-operator/etcd-operator/internal/rules"
+
+// Policy is all rules in their order.
+func Policy() []rules.Line { return policy.Lines() }
