@@ -58,6 +58,9 @@ const (
 	// without them, or without that data, forms and joins nothing.
 	AnnotationInitialCluster      = "etcd-operator.dev/initial-cluster"
 	AnnotationInitialClusterState = "etcd-operator.dev/initial-cluster-state"
+	// AnnotationInitialCorruptCheck holds, on a Pod, what its container gives etcd to have it compare its data with that of
+	// its peers when it starts. Without it etcd starts on the data that it has.
+	AnnotationInitialCorruptCheck = "etcd-operator.dev/initial-corrupt-check"
 	// AnnotationPaused does on an EtcdCluster what spec.paused does. Users set it.
 	AnnotationPaused = "etcd-operator.dev/paused"
 	// AnnotationDefragment asks on an EtcdCluster for every member to be defragmented, once for each value. Users set it, to the time

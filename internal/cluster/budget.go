@@ -25,6 +25,13 @@ func (v View) countedLeavers() int {
 	return v.Voters() - v.Want.Size - uncounted
 }
 
+// ServesWithout says whether voters other than that member serve, and are a quorum that stays: each has answered a linearizable read, and
+// its Pod is not being deleted.
+func (v View) ServesWithout(member string) bool {
+	stays := func(m Member) bool { return m.Healthy && !m.Pod.IsTerminating() }
+	return quorum.Holds(v.Count(IsVoter, stays, Except(member))+v.HealthySources(), v.Count(IsVoter)+v.UnknownVoters())
+}
+
 func staying(voters, unknown int) int { return min(voters, quorum.Size(voters+unknown)) }
 
 // isCounted says whether Kubernetes may count the member's Pod as one that is well.

@@ -19,6 +19,49 @@ func formed(size, voters int, others ...cluster.Member) cluster.View {
 
 var runs = cluster.Pod{Phase: cluster.Running, Ready: true}
 
+// TestServesWithout: who starts beside a quorum that serves.
+func TestServesWithout(t *testing.T) {
+	serving := func(voters, down int, others ...cluster.Member) cluster.View {
+		v := formed(voters, voters, others...)
+		for i := range v.Members[down:] {
+			v.Members[down+i].Healthy = true
+		}
+		return v
+	}
+	ending := serving(3, 1)
+	ending.Members[1].Pod.Deletion = cluster.Terminating
+	sources := cluster.View{}
+	for id := range 3 {
+		sources.Unknown = append(sources.Unknown, cluster.UnknownMember{ID: uint64(1 + id), Voter: true, Source: true, Healthy: id > 0})
+	}
+	unknown := serving(3, 1)
+	unknown.Unknown = []cluster.UnknownMember{{ID: 9, Voter: true}}
+	for what, test := range map[string]struct {
+		view   cluster.View
+		member string
+		want   bool
+	}{
+		"one of three":              {serving(3, 1), "a-0", true},
+		"two of three":              {serving(3, 2), "a-0", false},
+		"all of three":              {serving(3, 3), "a-0", false},
+		"one that serves itself":    {serving(3, 0), "a-0", true},
+		"itself does not count":     {serving(3, 1), "a-1", false},
+		"two of five":               {serving(5, 2), "a-0", true},
+		"three of five":             {serving(5, 3), "a-0", false},
+		"the only one":              {serving(1, 1), "a-0", false},
+		"beside the only one":       {serving(1, 0, cluster.Member{Name: "a-8", Role: cluster.Learner}), "a-8", true},
+		"a learner counts for none": {serving(3, 2, cluster.Member{Name: "a-8", Role: cluster.Learner, Pod: runs}), "a-0", false},
+		"another one ends":          {ending, "a-0", false},
+		"before it has formed":      {cluster.View{Record: cluster.Record{First: []string{"a-0"}}}, "a-0", false},
+		"beside sources":            {sources, "a-0", true},
+		"unknown voters":            {unknown, "a-0", false},
+	} {
+		if got := test.view.ServesWithout(test.member); got != test.want {
+			t.Errorf("%s: got %t", what, got)
+		}
+	}
+}
+
 func TestMustStay(t *testing.T) {
 	learner := cluster.Member{Name: "a-8", Role: cluster.Learner, Pod: runs}
 	unformed := cluster.View{Members: []cluster.Member{{Pod: runs}}, Record: cluster.Record{First: []string{"a-0", "a-1", "a-2"}}}

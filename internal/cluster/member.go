@@ -116,6 +116,7 @@ type Pod struct {
 	Change             Change // what of it is not as the spec wants it
 	QuotaBelowDBSize   bool   // it would get a quota that is less than it has, and less than the member's database
 	Entry              Entry  // what its container does if it starts on an empty data directory
+	Unchecked          bool   // its container would start on data that is not that of its peers, and is not to
 	Forced             bool   // it was started with --force-new-cluster
 	Defragments        bool   // its etcd has defragmented its database as it started; not of one that is to be made again for it
 	Quota              int64  // bytes that its etcd was started with, at which it raises NOSPACE; 0 if that is not known

@@ -289,6 +289,10 @@ var steps = []struct {
 		},
 	},
 	{
+		step: plan.MarkPods{As: plan.Comparing, Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}}, writes: 1,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), pod("a-1", "pod-1")) },
+	},
+	{
 		step: plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, As: plan.Attach}, writes: 1,
 		set: func(t *testing.T) *scene {
 			away := pod("a-1", "pod-1")

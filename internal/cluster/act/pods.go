@@ -145,6 +145,9 @@ func (a *Actor) markPods(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.
 				attach(c, pod)
 			case plan.Existing: // its container reads it when it starts again
 				specs.SetJoining(c, pod, entering(v, ref.Name))
+				specs.CompareAtStart(c, pod)
+			case plan.Comparing: // likewise
+				specs.CompareAtStart(c, pod)
 			}
 		})
 	}
@@ -294,11 +297,14 @@ func (a *Actor) change(ctx context.Context, c *v1beta1.EtcdCluster, name, uid, s
 	return nil
 }
 
-// joining says how a member that has no data yet enters the cluster. Once the
-// cluster has formed that is never by forming a new one.
+// joining says how a member enters the cluster. Once the cluster has formed that is
+// never by forming a new one. It compares its data if it starts beside a quorum that
+// serves. Those that start together do not, because each would wait for hashes of others that wait.
 func joining(v cluster.View, name string) specs.Joining {
 	if v.Formed() {
-		return entering(v, name)
+		j := entering(v, name)
+		j.Compares = v.ServesWithout(name)
+		return j
 	}
 	return specs.Joining{New: true, Token: v.Record.Token, Members: v.Record.First}
 }

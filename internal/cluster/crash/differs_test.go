@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/crash"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
@@ -21,6 +22,17 @@ func TestFault27InitialCheck(t *testing.T) {
 		a.after(others, flags)
 		a.ends("on other data", crash.Differs)
 		a.after(nothing, flags)
+		a.Serves("m1")
+	})
+}
+
+// TestTogetherNoneCompares: with the settings that members get which start together, etcd asks no peer before it serves, and starts on any
+// data.
+func TestTogetherNoneCompares(t *testing.T) {
+	ofAllVersions(t, func(t *testing.T, version string) {
+		a := withoutM1(t, version)
+		others := func(*testing.T, string) { a.m1.Rewrite(strings.Repeat("value", 20), strings.Repeat("other", 20)) }
+		a.after(others, append(a.all("existing"), flagsOf(version, "")...))
 		a.Serves("m1")
 	})
 }
@@ -44,11 +56,24 @@ func TestFault27LearnerIsChecked(t *testing.T) {
 	})
 }
 
-// checks are the flags by which etcd compares data, as Pods have them by their environment.
+// checks are the flags by which etcd compares data, as Pods of members that start beside others have them by their environment.
 func checks(version string) []string {
+	c := &v1beta1.EtcdCluster{Spec: v1beta1.EtcdClusterSpec{Version: version}}
+	atStart := specs.Pod(c, "m1", specs.Joining{Compares: true}).Annotations[v1beta1.AnnotationInitialCorruptCheck]
+	return flagsOf(version, atStart)
+}
+
+// flagsOf are those flags if the Pod's annotation holds this.
+func flagsOf(version, atStart string) []string {
 	var flags []string
 	for _, v := range specs.CorruptionChecks(version) {
-		flags = append(flags, "--"+flagOf(v.Name)+"="+v.Value)
+		value := strings.ReplaceAll(v.Value, "$(INITIAL_CORRUPT_CHECK)", atStart)
+		if v.ValueFrom != nil {
+			value = atStart
+		}
+		if strings.HasPrefix(v.Name, "ETCD_") && value != "" {
+			flags = append(flags, "--"+flagOf(v.Name)+"="+value)
+		}
 	}
 	return flags
 }

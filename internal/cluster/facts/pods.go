@@ -32,6 +32,7 @@ func (j *builder) pod(pod *corev1.Pod) {
 	m.Pod.Overdue = j.isOverdue(pod)
 	m.Pod.Clients = j.clients(pod)
 	m.Pod.RecentlyRestarted = j.isShaky(pod)
+	m.Pod.Unchecked = specs.IsUnchecked(j.c, pod)
 	m.Pod.LabelsMissing = lacksLabels(j.c, pod) || specs.IsAbandoned(j.c, pod)
 	m.Damage, j.emptied[pod.Name] = damage(pod)
 	m.Differs = differs(pod)

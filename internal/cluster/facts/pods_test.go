@@ -166,6 +166,9 @@ func TestPodFacts(t *testing.T) {
 			p.Status.Conditions[0].Status = corev1.ConditionFalse
 			p.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now)
 		}, func(p *cluster.Pod) { p.Ready = false }},
+		"that has started with all others": {func(p *corev1.Pod) {
+			delete(p.Annotations, v1beta1.AnnotationInitialCorruptCheck)
+		}, func(p *cluster.Pod) { p.Unchecked = true }},
 		"of a release whose Pods do not linger": {func(p *corev1.Pod) {
 			p.Spec.Containers[0].Lifecycle = nil
 		}, func(p *cluster.Pod) { p.Lingers = false }},

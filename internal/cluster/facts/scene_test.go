@@ -132,7 +132,7 @@ var goodSecrets = sync.OnceValue(func() []*corev1.Secret {
 
 // newPod is a member's Pod that has run for an hour.
 func (s *scene) newPod(name string) *corev1.Pod {
-	pod := specs.Pod(s.c, name, specs.Joining{Members: []string{name}})
+	pod := specs.Pod(s.c, name, specs.Joining{Members: []string{name}, Compares: true})
 	pod.UID, pod.CreationTimestamp = types.UID("pod-"+name), metav1.NewTime(made)
 	pod.Spec.NodeName = "n0"
 	pod.Status = corev1.PodStatus{

@@ -88,6 +88,7 @@ func TestAdoptedMembersFindEachOther(t *testing.T) {
 		pod := s.newPod(cluster.MemberName("a", i))
 		c := specs.Targeted(s.c, cluster.Target{Version: "3.5.35"})
 		pod.Annotations = specs.Pod(c, pod.Name, specs.Joining{Members: []string{pod.Name}}).Annotations
+		specs.CompareAtStart(c, pod)
 		pod.Status.Conditions = nil
 		s.objects = append(s.objects, pod)
 	}

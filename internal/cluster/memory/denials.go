@@ -114,10 +114,10 @@ func (d *denials) noteDone(v cluster.View, step plan.Step, now time.Time) {
 	for _, member := range stopped(step) {
 		delete(*d, changeOf(member).String()) // it is detached by that, or gone
 	}
-	for _, object := range written(step) {
+	for i, object := range written(step) {
 		is := denial{at: now, of: specVersionOf(v), why: object.Why}
 		if s, marks := step.(plan.MarkPods); marks {
-			is.mark = marking{s.Pods[0].UID, s.As}
+			is.mark = marking{s.Pods[i].UID, s.As}
 		}
 		is = is.after((*d)[object.String()])
 		is.again = min(applyAgain<<min(is.tries-1, 8), applyRarely)
@@ -134,7 +134,7 @@ func written(step plan.Step) []cluster.Object {
 		return []cluster.Object{changeOf(s.Name)}
 	}
 	if s, is := step.(plan.MarkPods); is && s.As != plan.Existing {
-		return []cluster.Object{changeOf(s.Pods[0].Name)}
+		return each(plan.Names(s.Pods), changeOf)
 	}
 	return nil
 }
@@ -261,6 +261,8 @@ func isUndone(m cluster.Member, mark marking) bool {
 		return false
 	case mark.as == plan.Attach:
 		return m.Pod.IsDetached() || m.Pod.LabelsMissing
+	case mark.as == plan.Comparing:
+		return m.Pod.Unchecked
 	default:
 		return !m.Pod.IsDetached()
 	}

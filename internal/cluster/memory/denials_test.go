@@ -108,6 +108,7 @@ func TestMemberThatMayNotBeChanged(t *testing.T) {
 		plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Attach},
 		plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}, As: plan.Detach},
 		plan.MarkPods{As: plan.Existing, Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}},
+		plan.MarkPods{As: plan.Comparing, Pods: []plan.PodRef{{Name: "a-1", UID: "u"}}},
 	} {
 		var known denials
 		if e := known.note(cluster1(), step, denied, noon); !e.Outdated {
@@ -276,6 +277,8 @@ func TestLabelThatIsChangedBack(t *testing.T) {
 	pod := cluster.Pod{Phase: cluster.Placed, UID: "u"}
 	out := pod
 	out.Clients = cluster.Leaving
+	unchecked := pod
+	unchecked.Unchecked = true
 	ref := []plan.PodRef{{Name: "a-1", UID: "u"}}
 	for _, test := range []struct {
 		step          plan.Step
@@ -284,6 +287,12 @@ func TestLabelThatIsChangedBack(t *testing.T) {
 	}{
 		{plan.MarkPods{Pods: ref, As: plan.Attach}, cluster.Member{Pod: out}, cluster.Member{Pod: pod}, plan.UpdateImage{Name: "a-1"}},
 		{plan.MarkPods{Pods: ref, As: plan.Detach}, cluster.Member{Pod: pod}, cluster.Member{Pod: out}, plan.DeletePods{Pods: ref}},
+		{
+			plan.MarkPods{Pods: append([]plan.PodRef{{Name: "a-0", UID: "v"}}, ref...), As: plan.Comparing},
+			cluster.Member{Pod: unchecked},
+			cluster.Member{Pod: pod},
+			plan.DeletePods{Pods: ref},
+		},
 		{plan.Quarantine{Name: "a-1"}, cluster.Member{Volume: cluster.Kept}, cluster.Member{}, nil},
 	} {
 		var known denials

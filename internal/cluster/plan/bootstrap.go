@@ -293,22 +293,32 @@ func disagreeing(v cluster.View) []cluster.Member {
 // setInitialClusterState lets no container that restarts form the cluster again, or join it with an
 // empty log, once the cluster has formed: a member that has data need not join, and a member
 // that has none yet joins. A quorum must have answered: else a member
-// that never had data could be kept from joining those that have. Learners have no vote and are left alone.
+// that never had data could be kept from joining those that have. Learners have no vote, and join as they were made.
+// A quorum serves then: members that started together, so that none had peers to compare its data with, compare when they start again.
 func setInitialClusterState(v cluster.View) Step {
 	if v.Unread != "" {
 		return nil
 	}
+	opens := func(m cluster.Member) bool {
+		again := m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && cluster.HasData(m)
+		return again && cluster.IsVoter(m)
+	}
+	unchecked := func(m cluster.Member) bool { return m.Pod.Unchecked && v.Count(cluster.IsVoter) > 1 }
+	return cmp.Or(markAll(v, Existing, opens), markAll(v, Comparing, unchecked))
+}
+
+// markAll marks the Pods of all of these members that may be changed.
+func markAll(v cluster.View, as Mark, which func(cluster.Member) bool) Step {
 	var pods []PodRef
-	for _, m := range v.Select(cluster.IsVoter, cluster.HasPod) {
-		opens := m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && cluster.HasData(m)
-		if opens && !m.Pod.IsTerminating() && !m.Denied.Stands() {
+	for _, m := range v.Select(cluster.IsListed, cluster.HasPod, which) {
+		if !m.Pod.IsTerminating() && !m.Denied.Stands() {
 			pods = append(pods, refOf(m))
 		}
 	}
 	if len(pods) == 0 {
 		return nil
 	}
-	return MarkPods{pods, Existing}
+	return MarkPods{pods, as}
 }
 
 // recordClusterID waits a moment for the last member, to save a write, unless a Pod is missing, or data goes

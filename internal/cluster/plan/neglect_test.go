@@ -32,6 +32,8 @@ func neglect(w *world) string {
 		return "a member is left that cannot join by its initial cluster"
 	case reopens(w):
 		return "a member would form or join the cluster again if its data directory was emptied"
+	case leavesUnchecked(w):
+		return "a member would start on data that is not that of its peers"
 	case keepsRestored(w):
 		return "a cluster does not begin although its volumes have the data"
 	case keepsBack(w):
@@ -161,6 +163,13 @@ func reopens(w *world) bool {
 		return m.Pod.Entry == cluster.Forms || m.Pod.Entry == cluster.Joins && f.data && !f.silent && !f.unreachable && !m.Pod.IsTerminating()
 	})
 	return len(open) > 0 && w.view.Unread == "" && w.view.Want.Size > 0
+}
+
+// leavesUnchecked says whether a container that restarts beside a quorum that serves would start on any data.
+func leavesUnchecked(w *world) bool {
+	v := &w.view
+	unchecked := v.Count(cluster.IsListed, cluster.HasPod, func(m cluster.Member) bool { return m.Pod.Unchecked && !m.Pod.IsTerminating() })
+	return unchecked > 0 && v.Count(cluster.IsVoter) > 1 && v.Unread == "" && v.Want.Size > 0
 }
 
 // keepsHollow says whether a member stays fragmented although all are well and no drain is to be waited for.

@@ -453,6 +453,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.Entry = cluster.Joins
 	case "ends":
 		m.Pod.Entry = cluster.Ends
+	case "unchecked":
+		m.Pod.Unchecked = true
 	case "shaky":
 		m.Pod.RecentlyRestarted = true
 	case "labels-missing":

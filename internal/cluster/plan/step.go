@@ -179,8 +179,10 @@ const (
 	// Attach: the client Service sends clients to it, and it has all labels that it was made with.
 	Attach
 	// Existing: its container starts with initial-cluster-state "existing". On an empty data directory it
-	// forms no cluster, and joins none if its member has had data.
+	// forms no cluster, and joins none if its member has had data. It compares as well.
 	Existing
+	// Comparing: its container compares the data of its member with that of its peers when it starts.
+	Comparing
 )
 
 // Requeue says when the cluster is to be observed again. The pauses are in internal/cluster/memory.
@@ -249,6 +251,8 @@ func (s MarkPods) meta() Meta {
 		return Meta{Event: "MemberAttached"}
 	case Existing:
 		return Meta{Event: "InitialClusterStateSet"}
+	case Comparing:
+		return Meta{Event: "InitialCorruptCheckEnabled"}
 	case Detach:
 	}
 	return Meta{Event: "MemberDetached", Disturbs: true}

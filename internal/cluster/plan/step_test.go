@@ -43,6 +43,7 @@ func TestWhatDisturbs(t *testing.T) {
 		plan.DeletePods{How: plan.AtOnce},
 		plan.MarkPods{As: plan.Attach},
 		plan.MarkPods{As: plan.Existing},
+		plan.MarkPods{As: plan.Comparing},
 	}
 	for _, step := range disturb {
 		if !plan.KindOf(step).Disturbs {

@@ -52,6 +52,8 @@ func (s MarkPods) String() string {
 		return "attach " + list(Names(s.Pods)) + " to the client service"
 	case Existing:
 		return "set initial-cluster-state of " + list(Names(s.Pods)) + " to existing"
+	case Comparing:
+		return "enable InitialCorruptCheck of " + list(Names(s.Pods))
 	case Detach:
 	}
 	return "detach " + list(Names(s.Pods)) + " from the client service"

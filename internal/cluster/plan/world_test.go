@@ -128,7 +128,8 @@ func (w *world) obey(step plan.Step) {
 			}
 			if missing := !w.at(name).Pod.Exists(); missing {
 				w.start(name)
-				w.at(name).Pod.Forced = s.Forced
+				pod := &w.at(name).Pod
+				pod.Forced, pod.Unchecked = s.Forced, pod.Unchecked && !s.Forced
 			}
 		}
 	case plan.DeletePods:
@@ -319,8 +320,10 @@ func (w *world) mark(pod plan.PodRef, as plan.Mark) {
 		m.Pod.Clients, m.Pod.LabelsMissing = cluster.Attached, false
 	case plan.Existing:
 		if m.Pod.UID == pod.UID {
-			m.Pod.Entry = w.enters(*m)
+			m.Pod.Entry, m.Pod.Unchecked = w.enters(*m), false
 		}
+	case plan.Comparing:
+		m.Pod.Unchecked = m.Pod.Unchecked && m.Pod.UID != pod.UID
 	}
 }
 
@@ -331,7 +334,7 @@ func (w *world) start(name string) {
 	}
 	m.Pod = cluster.Pod{
 		Phase: cluster.Placed, UID: w.nextUID(), Image: w.view.Target.For(*m).Version, Lingers: true,
-		Defragments: w.view.Record.Defragmenting.Member == name,
+		Defragments: w.view.Record.Defragmenting.Member == name, Unchecked: !w.view.ServesWithout(name),
 	}
 	if m.Pod.Entry = cluster.Forms; w.view.Formed() {
 		m.Pod.Entry = w.enters(*m)

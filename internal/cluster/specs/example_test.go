@@ -124,5 +124,5 @@ func forming() specs.Joining {
 }
 
 func joining() specs.Joining {
-	return specs.Joining{Token: plan().Token, Members: []string{"example-0", "example-2", "example-3"}}
+	return specs.Joining{Token: plan().Token, Members: []string{"example-0", "example-2", "example-3"}, Compares: true}
 }

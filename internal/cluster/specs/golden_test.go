@@ -43,6 +43,7 @@ func TestGolden(t *testing.T) {
 			New: true, Token: plan().Token, Members: []string{"example-full-0", "example-full-1", "example-full-2"},
 		})},
 
+		"pod_restarted": {specs.Pod(example(), "example-0", besideOthers())},
 		"pod_adopted_volume": {specs.OnAdopted(specs.Pod(example(), "example-0", specs.Joining{
 			Token: plan().Token, Members: []string{"example-0"},
 		}), "default.etcd")},

@@ -12,12 +12,15 @@ import (
 )
 
 // Joining says how a member enters the cluster. etcd reads it only while the
-// member's data directory is empty.
+// member's data directory is empty, and Compares only if it is not.
 type Joining struct {
 	New     bool     // form a new cluster; else join the one that exists
 	Token   string   // of the bootstrap plan
 	Members []string // names of all members, this one too
 	Others  []string // name=URL of members that the operator has not made, while their cluster is adopted
+
+	// Compares: others serve that it can compare its data with. Members that start together would wait for each other.
+	Compares bool
 }
 
 const (
@@ -44,6 +47,9 @@ func join(c *v1beta1.EtcdCluster, pod *corev1.Pod, j Joining) {
 		fromAnnotation(clusterVariable, v1beta1.AnnotationInitialCluster),
 		fromAnnotation(stateVariable, v1beta1.AnnotationInitialClusterState))
 	SetJoining(c, pod, j)
+	if j.Compares {
+		CompareAtStart(c, pod)
+	}
 }
 
 func fromAnnotation(variable, annotation string) corev1.EnvVar {

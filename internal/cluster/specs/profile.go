@@ -73,7 +73,7 @@ func initialCheckField(c *v1beta1.EtcdCluster) string {
 			return "etcd.extraArgs." + check.flag
 		}
 	}
-	if strings.Contains(c.Spec.Etcd.ExtraArgs[featureGates], initialCheck+"=") {
+	if hasGate(c.Spec.Etcd.ExtraArgs[featureGates], initialCheck) {
 		return "etcd.extraArgs." + featureGates
 	}
 	return ""
