@@ -135,7 +135,7 @@ func run(ctx context.Context, o options) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", one.name, err)
 		}
-		fmt.Print(table(rows))
+		fmt.Print(table(rows, version()))
 		// Written after each one: what was measured is kept when a later one fails.
 		if err := save(o, b.machine, rows); err != nil {
 			return err

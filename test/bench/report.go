@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -30,6 +31,7 @@ type row struct {
 	Raw      sample   `json:"raw"`
 	FloorRaw sample   `json:"floorRaw"`
 	Commit   string   `json:"commit"`
+	Version  string   `json:"version,omitempty"` // of the operator that was being made; empty before 0.9
 }
 
 // A goal is about the ratio, or about what was measured if there is no floor.
@@ -41,7 +43,7 @@ type goal struct {
 func atMost(most float64) *goal { return &goal{Max: &most} }
 
 func alone(name, unit string, measured float64, g *goal, raw sample) row {
-	return row{Name: name, Unit: unit, Measured: measured, Goal: g, Raw: raw, Commit: commit()}
+	return row{Name: name, Unit: unit, Measured: measured, Goal: g, Raw: raw, Commit: commit(), Version: version()}
 }
 
 func beside(name, unit string, measured, floor float64, g *goal, raw, floorRaw sample) row {
@@ -94,10 +96,14 @@ func rounded(n *float64) string {
 	return strings.TrimRight(text, ".")
 }
 
-func table(rows []row) string {
+// table marks rows that were measured for an earlier version: they may hide what has become slower since.
+func table(rows []row, current string) string {
 	var text strings.Builder
 	text.WriteString("| Benchmark | Unit | Measured | Floor | Ratio | Goal | | Runs | Commit |\n|---|---|--:|--:|--:|--:|---|--:|---|\n")
 	for _, r := range rows {
+		if r.Version != current {
+			r.Commit += ", **old**"
+		}
 		fmt.Fprintf(&text, "| %s | %s | %s | %s | %s | %s | %s | %d | %s |\n", r.Name, r.Unit,
 			rounded(&r.Measured), rounded(r.Floor), rounded(r.Ratio), r.goalText(), r.verdict(), len(r.Raw), r.Commit)
 	}
@@ -123,7 +129,7 @@ func save(o options, machine []string, rows []row) error {
 	if err := os.WriteFile(o.json, append(text, '\n'), 0o644); err != nil { //nolint:gosec // for everybody to read
 		return fmt.Errorf("write the results: %w", err)
 	}
-	return rewrite(o.md, strings.Join(machine, "\n")+"\n\n"+table(all))
+	return rewrite(o.md, strings.Join(machine, "\n")+"\n\n"+table(all, version()))
 }
 
 func merge(all, rows []row) []row {
@@ -207,4 +213,15 @@ func field(path, key string) string {
 func commit() string {
 	text, err := exec.Command("git", "-c", "safe.directory=*", "rev-parse", "--short=10", "HEAD").Output()
 	return cmp.Or(strings.TrimSpace(string(text)), fmt.Sprint(err))
+}
+
+var versionLine = regexp.MustCompile(`(?m)^VERSION \?= (\S+)$`)
+
+// version is the one that the Makefile names.
+func version() string {
+	text, err := os.ReadFile("Makefile")
+	if found := versionLine.FindSubmatch(text); found != nil {
+		return string(found[1])
+	}
+	return fmt.Sprint("unknown: ", err)
 }
