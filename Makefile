@@ -65,7 +65,7 @@ build := GOGC=400 go
 export REVISION ?= $(shell git -c safe.directory='*' describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null)
 export SOURCE_DATE_EPOCH ?= $(or $(shell git -c safe.directory='*' log -1 --format=%ct 2>/dev/null),0)
 
-UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/e2e/internal/... ./test/load/... ./test/scorecard-tests ./hack/faults ./hack/mutants ./hack/served
+UNIT_PACKAGES = . ./api/... ./cmd/... ./internal/... ./controllers/... ./test/bench/... ./test/docs ./test/e2e/internal/... ./test/load/... ./test/scorecard-tests ./hack/faults ./hack/gate ./hack/mutants ./hack/served
 # They share nothing, which depguard sees to: the race detector would only make their walks ten times as slow. It looks at them with all
 # the others in test-envtest.
 PURE_PACKAGES = ./internal/backup/archive/boltstream ./internal/backup ./internal/backup/log ./internal/cluster/report ./internal/restore \
@@ -90,12 +90,25 @@ demo: ## Start a local Kubernetes with the operator, and watch an etcd cluster l
 	$(say) "demo"
 	@CLUSTER_UP=hack/demo-cluster.sh hack/with-cluster.sh hack/demo.sh
 
-# Tests of etcd processes come last, alone: they keep the disk busy, on which clients write while the operator is updated, and their own
-# clients are not to wait for others.
+# What other tests of the same run test already is left out of the unit tests. End-to-end tests come last, with nothing beside them: members
+# and clients that wait for a processor look like a defect.
 .PHONY: test
-test: test-e2e ## All tests, end to end on a real cluster too; test-long adds what takes hours
-	@hack/side-by-side.sh installers-test-changed test-envtest test-unit TESTED='$(ENVTEST_PACKAGES)'
-	@$(MAKE) test-etcd
+test: ## The tests of each change, one stage after the other, end to end on a real cluster too; test-all has all others
+	@TESTED='$(ENVTEST_PACKAGES)' go run ./hack/gate stages verify-quick lint test-unit test-envtest packaging-changed \
+	  cluster-up! test-gate helm-changed olm-changed
+
+# What the tests of each change are built of. Fetched one after the other, as it is needed, it takes minutes on a new machine.
+TEST_MODULES = . hack/packaging hack/devcluster hack/components/cluster hack/components/containerd hack/components/pause \
+  $(wildcard hack/components/etcd-*) $(addprefix hack/tools/,controller-gen crd-ref-docs golangci-lint kustomize operator-sdk)
+.PHONY: modules
+modules: ## Fetch the Go modules of which the tests of each change are built
+	$(say) "fetch Go modules"
+	@printf '%s\n' $(TEST_MODULES) | xargs -P 6 -I{} go -C {} mod download
+
+.PHONY: test-all
+test-all: ## Every test, before a release: installers, stores, etcd processes, crashes at each write; recorded in docs/test-runs.md
+	@go run ./hack/gate all verify test-envtest test-etcd cluster-up! test-e2e test-matrix test-stores test-monitoring \
+	  test-certmanager helm-test olm-test scorecard test-long test-snapshots test-network test-dual-stack olmv1-test
 
 ##@ Tests
 
@@ -145,6 +158,14 @@ test-stores: ## Tests of backup stores against real servers: S3, Google and Azur
 test-snapshots: ## End-to-end tests of backups by VolumeSnapshot, on the local cluster with a CSI driver that takes them
 	@$(MAKE) test-e2e E2E_LABELS=snapshots E2E_PROCS=1 DEVCLUSTER_FLAGS=--snapshots
 
+.PHONY: test-network
+test-network: ## End-to-end tests of network policies, on the local cluster, which enforces them from then on
+	@$(MAKE) test-e2e E2E_LABELS=network DEVCLUSTER_FLAGS=--network-policies
+
+.PHONY: test-certmanager
+test-certmanager: ## End-to-end tests with cert-manager, on the local cluster
+	@$(MAKE) test-e2e E2E_LABELS=certmanager DEVCLUSTER_FLAGS=--cert-manager
+
 # How long they may take together. Ginkgo has a limit of its own.
 E2E_TIMEOUT ?= 60m
 E2E_LIMITS = -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)
@@ -152,8 +173,9 @@ E2E_LIMITS = -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
 E2E_LABELS ?= !long && !olm && !olmv1 && !helm && !scorecard && !stores && !certmanager && !monitoring && !dualstack
 
-# How many of them run side by side; they mostly wait. Those that are marked Serial run alone, after the others.
-E2E_PROCS ?= 3
+# How many of them run side by side: to start a Pod takes a processor 4 s, so that more specs than processors only wait for each other. Those
+# that are marked Serial run alone, after the others.
+E2E_PROCS ?= $(shell nproc 2>/dev/null || echo 2)
 
 .PHONY: test-monitoring
 test-monitoring: $(BIN)/prometheus $(BIN)/golangci-lint ## Alerts with a real Prometheus: by promtool, and fired by clusters in trouble (builds it, about 6 minutes)
@@ -172,9 +194,13 @@ $(BIN)/prometheus: test/monitoring/go.mod
 .PHONY: test-e2e
 test-e2e: $(BIN)/ginkgo ## End-to-end tests on the cluster of KUBECONFIG, or on the local one (E2E_PROCS=1: one at a time)
 	$(say) "end-to-end tests"
-	@go test ./test/e2e/internal/...
 	@hack/with-cluster.sh bash -c '$(MAKE) images deploy && \
-	  $(BIN)/ginkgo run -v --procs=$(E2E_PROCS) --label-filter="$(E2E_LABELS)" --timeout=$(E2E_TIMEOUT) ./test/e2e'
+	  go run ./hack/gate specs -ginkgo=$(BIN)/ginkgo -procs=$(E2E_PROCS) -labels="$(E2E_LABELS)" -timeout=$(E2E_TIMEOUT)'
+
+# One spec for each feature, those that tell a defect from a busy machine.
+.PHONY: test-gate
+test-gate: ## The end-to-end tests of each change: one or two of each feature
+	@$(MAKE) test-e2e E2E_LABELS='gate && !quarantine'
 
 # Of the version that the tests are written with, as it wants it. Always asked; the Go build cache makes it a matter of a second.
 .PHONY: $(BIN)/ginkgo
@@ -213,9 +239,24 @@ bench: ## Measure the operator on the cluster of KUBECONFIG, or on the local one
 	@hack/with-cluster.sh bash -c '$(MAKE) images deploy && go run ./test/bench $(BENCH_FLAGS)'
 
 .PHONY: verify
-verify: tools ## What CI asks of a change: generated files up to date, tidy modules, lint, unit tests
+verify: tools ## What a release needs: generated files up to date, tidy modules, fit packages, lint, unit tests
 	$(say) "verify"
 	@hack/verify.sh
+
+# What is published, and how its packages are made. Not the API and what is generated of it: those change with each feature.
+PACKAGING_PATHS = bundle.Dockerfile catalog-templates config/manifests config/manager config/scorecard releases Dockerfile .ko.yaml \
+  go.mod '*/go.mod' hack/packaging hack/bundle.sh hack/catalog.sh hack/chart.sh hack/release*.sh test/packaging
+.PHONY: verify-packaging
+verify-packaging: $(BIN)/helm
+	@hack/verify.sh packaging
+.PHONY: packaging-changed
+packaging-changed:
+	@go run ./hack/gate changed verify-packaging $(PACKAGING_PATHS)
+
+.PHONY: verify-quick
+verify-quick: ## The checks of each change: generated files up to date, scripts, the local cluster's programs
+	$(say) "verify"
+	@GOGC=400 hack/verify.sh quick
 
 ##@ Generate
 
@@ -241,7 +282,7 @@ docs: $(BIN)/crd-ref-docs ## API reference, from the types; the table of faults,
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Lint the Go code
 	$(say) "lint"
-	@$(BIN)/golangci-lint run --allow-parallel-runners
+	@GOGC=400 $(BIN)/golangci-lint run --allow-parallel-runners
 	@cd hack/packaging && $(BIN)/golangci-lint run --allow-parallel-runners --build-tags=containers_image_openpgp ./...
 	@cd test/packaging && $(BIN)/golangci-lint run --allow-parallel-runners --build-tags=containers_image_openpgp ./...
 	@cd hack/devcluster && $(BIN)/golangci-lint run --allow-parallel-runners ./...
@@ -405,13 +446,12 @@ olm-test-short: $(BIN)/operator-sdk
 	@$(MAKE) olm-test OLM_LABELS='(olm && !long) || scorecard' OLM_CLUSTER=
 
 # What an installation by OLM depends on beside what end-to-end tests test: what is published, and what an update does to Pods that run.
-OLM_PATHS = api bundle bundle.Dockerfile catalog catalog-templates config releases main.go cmd internal/cluster/specs \
-  controllers/setup.go controllers/etcdcluster_setup.go controllers/etcdcluster_installation.go controllers/operatorcondition.go \
-  controllers/manager controllers/lease \
-  test/e2e/olm*.go test/e2e/scorecard*.go test/scorecard-tests hack/devcluster hack/packaging hack/*.sh Makefile go.mod go.sum
-.PHONY: olm-test-changed
-olm-test-changed:
-	@hack/stamps.sh "tests with Operator Lifecycle Manager" "$(OLM_PATHS)" $(MAKE) olm-test-short
+OLM_PATHS = bundle.Dockerfile catalog-templates config/manifests config/manager config/scorecard releases main.go internal/cluster/specs \
+  controllers/etcdcluster_installation.go controllers/operatorcondition.go controllers/manager controllers/lease \
+  test/e2e/olm*.go test/e2e/scorecard*.go test/scorecard-tests hack/bundle.sh hack/catalog.sh hack/olm-install.sh
+.PHONY: olm-changed
+olm-changed:
+	@go run ./hack/gate changed olm-test-short $(OLM_PATHS)
 
 .PHONY: olm-test
 olm-test: $(BIN)/opm $(BIN)/helm $(BIN)/kustomize $(BIN)/devcluster ## Install and update through Operator Lifecycle Manager on the local cluster (OLM_LABELS=olmv1: by OLM v1)
@@ -419,6 +459,10 @@ olm-test: $(BIN)/opm $(BIN)/helm $(BIN)/kustomize $(BIN)/devcluster ## Install a
 	@$(if $(findstring olmv1,$(OLM_LABELS)),$(BIN)/devcluster build --only olmv1)
 	@$(if $(findstring scorecard,$(OLM_LABELS)),$(BIN)/devcluster build --only scorecard)
 	$(call with_olm,$(OLM_LABELS))
+
+.PHONY: olmv1-test
+olmv1-test:
+	@$(MAKE) olm-test OLM_LABELS=olmv1
 
 .PHONY: scorecard
 scorecard: $(BIN)/opm $(BIN)/operator-sdk ## Run the scorecard of Operator SDK on the local cluster
@@ -456,17 +500,12 @@ helm-test: $(helm_3) $(helm_4) $(BIN)/kustomize $(BIN)/devcluster ## Install, up
 helm-test-short:
 	@$(MAKE) helm-test HELM_LABELS='helm && !long' HELM=3
 
-# What an installation by Helm depends on beside what end-to-end tests test.
-HELM_PATHS = api/v1beta1 charts config hack/chart.sh hack/render.sh hack/packaging/chart hack/tools/helm hack/tools/helm4 main.go test/e2e/helm*.go Makefile
-.PHONY: helm-test-changed
-helm-test-changed:
-	@hack/stamps.sh "tests with Helm" "$(HELM_PATHS)" $(MAKE) helm-test-short
-
-# One after the other: they have one cluster.
-.PHONY: installers-test-changed
-installers-test-changed:
-	@$(MAKE) helm-test-changed
-	@$(MAKE) olm-test-changed
+# What an installation by Helm depends on beside what end-to-end tests test. The chart's CRDs are those of the manifest.
+HELM_PATHS = hack/packaging/chart hack/chart.sh hack/render.sh config/default config/manager config/rbac hack/tools/helm hack/tools/helm4 \
+  test/e2e/helm*.go
+.PHONY: helm-changed
+helm-changed:
+	@go run ./hack/gate changed helm-test-short $(HELM_PATHS)
 
 ##@ Tools
 

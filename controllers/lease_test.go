@@ -87,37 +87,40 @@ func newLeaseNamespace(t *testing.T, name string) {
 	}
 }
 
-func leadsWithin(t *testing.T, r *replica, limit time.Duration) time.Duration {
+// leadsInTime waits until the replica leads, and says how long that took.
+func leadsInTime(t *testing.T, r *replica) time.Duration {
 	t.Helper()
 	began := time.Now()
 	select {
 	case <-r.leads:
-	case <-time.After(limit):
-		t.Fatalf("it does not lead after %s", limit)
+	case <-time.After(patience):
+		t.Fatalf("it does not lead after %s", patience)
 	}
 	return time.Since(began)
 }
 
-// TestStandbyTakesOverAtOnce: when the lease is given up, and not before. While one
+// TestStandbyTakesOverAtOnce: when the lease is given up, which one that stops does, and not before. While one
 // leads and the other stands by they ask the API server about once in two seconds.
 func TestStandbyTakesOverAtOnce(t *testing.T) {
 	t.Parallel() // it mostly waits
 	newLeaseNamespace(t, "replicas")
 	first := startReplica(t, "replicas")
-	leadsWithin(t, first, patience)
+	leadsInTime(t, first)
 	second := startReplica(t, "replicas")
 
 	time.Sleep(2 * time.Second) // they begin
 	first.requests.take()
 	second.requests.take()
 	const idle = 16 * time.Second // longer than a lease lasts that is not renewed
+	began := time.Now()
 	select {
 	case <-second.leads:
 		t.Fatal("both lead")
 	case <-time.After(idle):
 	}
 	asked := append(first.requests.take(), second.requests.take()...)
-	if most := 0.6 * idle.Seconds(); float64(len(asked)) > most || len(asked) == 0 {
+	// Tests of the lease count to the request, by a clock of their own. Here a watch that is late costs a read more.
+	if most := time.Since(began).Seconds(); float64(len(asked)) > most || len(asked) == 0 {
 		t.Errorf("%d requests in %s, at most %.1f are allowed: %v", len(asked), idle, most, asked)
 	}
 	var held coordinationv1.Lease
@@ -128,7 +131,14 @@ func TestStandbyTakesOverAtOnce(t *testing.T) {
 		t.Errorf("renewed %s ago: %+v", age, held.Spec)
 	}
 
+	holder := ptr.Deref(held.Spec.HolderIdentity, "")
 	first.stop()
-	took := leadsWithin(t, second, 7*time.Second) // half of what a lease lasts: the machine may be busy
+	if err := server.Get(t.Context(), client.ObjectKeyFromObject(&held), &held); err != nil {
+		t.Fatal(err)
+	}
+	if ptr.Deref(held.Spec.HolderIdentity, "") == holder {
+		t.Errorf("it was stopped, and has not given the lease up: %+v", held.Spec)
+	}
+	took := leadsInTime(t, second)
 	t.Logf("%d requests in %s; took over in %s", len(asked), idle, took)
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -33,6 +32,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/lease"
 	"github.com/etcd-operator/etcd-operator/controllers/manager"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 // readNamespace is how operator-lib finds the namespace of its Pod, from a file that only
@@ -77,7 +77,7 @@ type updated struct {
 // newUpdated prepares an operator in a namespace of its own, which it manages.
 func newUpdated(t *testing.T, namespace string) *updated {
 	t.Helper()
-	u := &updated{t: t, asked: &counter{}, object: &apiv2.OperatorCondition{}, probes: freeAddress(t)}
+	u := &updated{t: t, asked: &counter{}, object: &apiv2.OperatorCondition{}, probes: process.FreeAddress(t)}
 	u.object.Namespace, u.object.Name = namespace, csv
 	u.object.Spec = apiv2.OperatorConditionSpec{
 		ServiceAccounts: []string{"controller-manager"}, Deployments: []string{"controller-manager"},
@@ -252,16 +252,6 @@ func keepConditions(t *testing.T) {
 			return client.IgnoreNotFound(err)
 		})
 	})
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
 }
 
 // TestNobodyKeepsAnOperatorCondition: without the CRD, without the object, or without the

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What must hold before a change is merged. Every check runs, each ends in one line; the last line is the verdict, which also names what could
-# not be checked here.
+# What must hold before a release. Every check runs, each ends in one line; the last line is the verdict, which also names what could not be
+# checked here. The checks of "quick" are for each change, those of "packaging" for changes of what is published.
+# usage: hack/verify.sh [quick|packaging]
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 failed=()
@@ -30,24 +31,8 @@ check() { # name, what to do, command…
   verdict "$name" "$fix" $rc $((SECONDS - from))
 }
 
-. hack/stamps.sh
-
-# A check of what was checked before is left out: its name and the state of the files that it depends on are kept when it was ok.
-# VERIFY=all leaves out none.
-check_changed() { # name, what to do, paths in one word, command…
-  local name=$1 fix=$2 paths=$3 stamp
-  shift 3
-  stamp=$(stamp_of "$name" "$paths" "$@")
-  if was_checked "$stamp"; then
-    echo "ok    $name (as before: $paths have not changed since)"
-    return
-  fi
-  local failures=${#failed[@]} left=${#unchecked[@]}
-  check "$name" "$fix" "$@"
-  if [ ${#failed[@]} = "$failures" ] && [ ${#unchecked[@]} = "$left" ]; then
-    remember "$stamp"
-  fi
-}
+# The state of every file under some paths, tracked or new.
+state() { git ls-files -z --cached --others --exclude-standard --deduplicate -- "$@" | xargs -0 -r sha256sum 2>&1; }
 
 # A generator must change nothing: compared with the files as they were, so that it also works on uncommitted work.
 generated() { # make target, paths…
@@ -88,37 +73,44 @@ vulnerabilities() {
   bin/govulncheck -db="$database" ./...
 }
 
-check "generate" "run 'make generate' and commit api/" generated generate api
-check "manifests" "run 'make manifests' and commit config/" generated manifests config/crd config/rbac
-check "docs" "run 'make docs' and commit docs/" generated docs docs/reference docs/faults.md
-check "bundle" "run 'make bundle' and commit bundle/" generated bundle bundle bundle.Dockerfile config/manifests
-check "catalog" "run 'make catalog' and commit catalog/ and docs/upgrade-graph.md" generated catalog catalog docs/upgrade-graph.md
-check "chart" "run 'make helm-chart' and commit charts/" generated helm-chart charts
-check "install manifest" "config/default does not build" make install-manifest
-check "tidy" "run 'go mod tidy' in the modules named above" tidy
-check "versions" "run 'hack/versions.sh align': what is compiled together has one version of each module" hack/versions.sh check
-check "scripts" "a shell script does not parse" scripts
-check "vulnerabilities" "the product calls code with a known vulnerability: update that module; VULNDB names a database that can be reached" vulnerabilities
-# .ci/run lints, and runs unit tests, beside tests that mostly wait.
 dockerfile() {
   if ! command -v buildah >/dev/null || [ "$(id -u)" != 0 ]; then return $not_checked; fi
   go -C hack/packaging test -count=1 -run Dockerfile ./images
 }
 
-[ "${BESIDE:-}" = tests ] || check "lint" "run 'make lint'; 'make fmt' fixes formatting" make lint
-images="Dockerfile .ko.yaml Makefile hack/packaging go.mod go.sum"
-published="api bundle bundle.Dockerfile catalog catalog-templates config releases docs/upgrade-graph.md docs/install.md CHANGELOG.md PROJECT VERSION controllers hack/*.sh .ci"
-check_changed "packaging programs" "hack/packaging: see the test above" "$images $published" \
-  go -C hack/packaging test -skip TestTheDockerfileBuilds ./...
-check_changed "Dockerfile" "what it builds differs from what ko builds; it takes root and Buildah to see: apt-get install buildah" \
-  "$images main.go" dockerfile
-check_changed "packaging" "a bundle or the catalog is not fit to be published: each line above says what to do" \
-  "$images $published charts hack/tools/helm test/packaging README.md" go -C test/packaging test -count=1 -timeout 25m ./...
-check "names of images" "a file names an image on a public registry under our name" \
-  go -C test/packaging test -count=1 -run TestNoImageIsOnAPublicRegistryUnderOurName ./...
-check_changed "local cluster" "hack/devcluster: see the test above" "hack/devcluster hack/components" go -C hack/devcluster test ./...
-[ "${BESIDE:-}" = tests ] || check "unit tests" "run 'make test-unit'" make test-unit
-[ "${BESIDE:-}" != tests ] || unchecked+=("lint and unit tests, which run beside")
+quick() {
+  check "generate" "run 'make generate' and commit api/" generated generate api
+  check "manifests" "run 'make manifests' and commit config/" generated manifests config/crd config/rbac
+  check "docs" "run 'make docs' and commit docs/" generated docs docs/reference docs/faults.md
+  check "bundle" "run 'make bundle' and commit bundle/" generated bundle bundle bundle.Dockerfile config/manifests
+  check "catalog" "run 'make catalog' and commit catalog/ and docs/upgrade-graph.md" generated catalog catalog docs/upgrade-graph.md
+  check "chart" "run 'make helm-chart' and commit charts/" generated helm-chart charts
+  check "install manifest" "config/default does not build" make install-manifest
+  check "versions" "run 'hack/versions.sh align': what is compiled together has one version of each module" hack/versions.sh check
+  check "scripts" "a shell script does not parse" scripts
+  check "local cluster" "hack/devcluster: see the test above" go -C hack/devcluster test ./...
+}
+
+packaging() {
+  check "tidy" "run 'go mod tidy' in the modules named above" tidy
+  check "packaging programs" "hack/packaging: see the test above" go -C hack/packaging test -skip TestTheDockerfileBuilds ./...
+  check "Dockerfile" "what it builds differs from what ko builds; it takes root and Buildah to see: apt-get install buildah" dockerfile
+  check "packaging" "a bundle or the catalog is not fit to be published: each line above says what to do" \
+    go -C test/packaging test -count=1 -timeout 25m ./...
+}
+
+case "${1:-all}" in
+  quick) quick ;;
+  packaging) packaging ;;
+  all)
+    quick
+    packaging
+    check "vulnerabilities" "the product calls code with a known vulnerability: update that module; VULNDB names a database that can be reached" vulnerabilities
+    check "lint" "run 'make lint'; 'make fmt' fixes formatting" make lint
+    check "unit tests" "run 'make test-unit'" make test-unit
+    ;;
+  *) echo "usage: hack/verify.sh [quick|packaging]" >&2; exit 2 ;;
+esac
 
 if [ ${#failed[@]} -gt 0 ]; then
   echo "verify: FAILED: ${failed[*]}"

@@ -2,6 +2,7 @@ package etcd_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 // silent accepts connections, says nothing, and counts those that are open.
@@ -19,7 +21,7 @@ type silent struct {
 
 func newSilent(t *testing.T) *silent {
 	t.Helper()
-	s := &silent{Listener: must(net.Listen("tcp", "127.0.0.1:0"))(t)}
+	s := &silent{Listener: must(net.Listen("tcp", process.FreeAddress(t)))(t)}
 	t.Cleanup(func() { _ = s.Close() })
 	go func() {
 		for {
@@ -57,13 +59,12 @@ func ask(t *testing.T, pool *etcd.Pool, owner string, target etcd.Target) {
 
 func (s *silent) wants(t *testing.T, opened, open int32) {
 	t.Helper()
-	for range 40 {
-		if s.opened.Load() == opened && s.open.Load() == open {
-			return
+	eventually(t, "connections", func() error {
+		if s.opened.Load() != opened || s.open.Load() != open {
+			return fmt.Errorf("%d were made and %d are open, want %d and %d", s.opened.Load(), s.open.Load(), opened, open)
 		}
-		time.Sleep(pause / 2)
-	}
-	t.Errorf("%d connections were made and %d are open, want %d and %d", s.opened.Load(), s.open.Load(), opened, open)
+		return nil
+	})
 }
 
 // TestIsAway: nothing listens at the address of a member, or what accepts does not answer.
@@ -72,7 +73,7 @@ func TestIsAway(t *testing.T) {
 	pool, server := etcd.NewPool(), newSilent(t)
 	client := must(pool.Client("a/a", server.target("pod-1")))(t)
 	move := func(client etcd.Client) error {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // which a silent one lets run out
 		defer cancel()
 		return client.MoveLeader(ctx, 1)
 	}

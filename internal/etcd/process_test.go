@@ -15,6 +15,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 const owner = "default/example"
@@ -89,7 +90,7 @@ func (w *realWorld) write(t *testing.T, name string, content []byte) string {
 // is for servers only, as that of a Pod whose IP address is not known before.
 func (w *realWorld) add(t *testing.T, name string) {
 	t.Helper()
-	m := &realMember{name: name, peer: freeAddress(t), client: freeAddress(t)}
+	m := &realMember{name: name, peer: process.FreeAddress(t), client: process.FreeAddress(t)}
 	forClients := w.issue(t, pki.Request{CommonName: name, DNSNames: []string{serverName(name)}, Server: true})
 	forPeers := w.issue(t, pki.Request{CommonName: name, IPs: []net.IP{net.IPv4(127, 0, 0, 1)}, Server: true, Client: true})
 	ca := filepath.Join(w.folder, "ca.crt")
@@ -114,13 +115,6 @@ func (w *realWorld) add(t *testing.T, name string) {
 }
 
 func serverName(member string) string { return member + ".example.svc" }
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
 
 func (w *realWorld) peerURL(name string) string { return "https://" + w.members[name].peer }
 
@@ -168,12 +162,12 @@ func (w *realWorld) start(t *testing.T, name string) {
 // stop kills the member as a lost node would, and waits until it is gone.
 func (w *realWorld) stop(t *testing.T, name string) {
 	t.Helper()
-	process := w.members[name].process
-	if process == nil {
+	running := w.members[name].process
+	if running == nil {
 		return
 	}
-	_ = process.Process.Kill() // it may have ended by itself, as removed members do
-	_ = process.Wait()
+	_ = running.Process.Kill() // it may have ended by itself, as removed members do
+	_ = running.Wait()
 	w.members[name].process = nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 // deadProxy is an address where nothing listens.
@@ -33,7 +34,7 @@ func TestNoProxyIsUsed(t *testing.T) {
 
 func membersAreAskedDirectly(t *testing.T) {
 	w := newRealWorld(t, "m1")
-	metrics := freeAddress(t)
+	metrics := process.FreeAddress(t)
 	w.members["m1"].arguments = append(w.members["m1"].arguments, "--listen-metrics-urls=http://"+metrics)
 	w.start(t, "m1")
 	target := w.target(t, "m1")

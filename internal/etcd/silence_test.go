@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
@@ -16,17 +17,17 @@ func TestSilence(t *testing.T) {
 	t.Parallel()
 	pool, server := etcd.NewPool(), newSilent(t)
 	defer pool.Keep(owner, nil)
-	asked := func(target etcd.Target) error {
-		ctx, cancel := context.WithTimeout(t.Context(), pause)
+	asked := func(target etcd.Target, limit time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		_, err := must(pool.Client(owner, target))(t).Status(ctx)
 		return err
 	}
-	unreached := asked(server.target("pod-1")) // TCP alone is no connection of gRPC
+	unreached := asked(server.target("pod-1"), pause) // TCP alone is no connection of gRPC
 	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
-	refusing := asked(server.target("pod-2"))
+	refusing := asked(server.target("pod-2"), patience)
 	for _, test := range []struct {
 		err  error
 		want string

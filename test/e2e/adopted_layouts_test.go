@@ -65,7 +65,7 @@ func otherLayouts() {
 		Eventually(func(g Gomega) {
 			g.Expect(podsOf(g, namespace, client.MatchingLabels(s.has))).To(HaveEach(HaveField("Status.Phase",
 				BeElementOf(corev1.PodSucceeded, corev1.PodFailed))), "their etcd has ended, because its member was removed")
-		}).WithTimeout(time.Minute).Should(Succeed())
+		}).Should(Succeed())
 	})
 
 	It("fault 116: takes over the only member of a control plane as kubeadm makes it, and removes nothing before three have joined",
@@ -122,7 +122,7 @@ func otherLayouts() {
 				var set appsv1.StatefulSet
 				g.Expect(api.Get(ctx, client.ObjectKey{Namespace: namespace, Name: s.name}, &set)).To(Succeed())
 				g.Expect(*set.Spec.Replicas).To(BeNumerically("<", 3))
-			}).WithTimeout(3 * time.Minute).Should(Succeed())
+			}).Should(Succeed())
 			Expect(kubectl("-n", namespace, "scale", "statefulset/"+s.name, "--replicas=3")).To(Succeed())
 			Expect(kubectl("-n", namespace, "patch", "service/"+s.name, "--type=json", "-p",
 				`[{"op":"replace","path":"/spec/selector","value":{"app.kubernetes.io/instance":"legacy"}}]`)).To(Succeed())

@@ -97,7 +97,7 @@ func newSource(namespace, name string, options ...func(*source)) *source {
 		for _, p := range running {
 			g.Expect(p.Status.Conditions).To(ContainElement(And(HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionTrue))))
 		}
-	}).WithTimeout(2 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 	if s.password != "" {
 		s.protect()
 	}

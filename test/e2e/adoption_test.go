@@ -21,7 +21,7 @@ import (
 
 // adoptions are of running clusters that others have made, as their templates render them.
 func adoptions() {
-	It("takes over a StatefulSet as Bitnami's chart makes it, with a password, while clients write by its Service", func() {
+	It("takes over a StatefulSet as Bitnami's chart makes it, with a password, while clients write by its Service", Label("gate"), func() {
 		needsService()
 		namespace := newNamespace()
 		startOperatorInCluster(namespace)
@@ -54,7 +54,7 @@ func adoptions() {
 		}))
 		writer := s.client(s.serviceURL())
 		beats := writesWhile(writer, func() { isAdopted(c) })
-		Expect(beats.Failed).To(BeZero())
+		Expect(beats.Gap).To(BeNumerically("<", outage))
 		s.isStopped()
 		Expect(s.read(writer)).To(Equal(before))
 		Eventually(func(g Gomega) {
@@ -122,16 +122,16 @@ func adoptions() {
 		before := s.fill()
 		c := applied(adopting(s, "etcd", func(*v1beta1.Adopt) {}))
 		Eventually(func(g Gomega) {
-			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAdopted)).To(HaveField("Message", HavePrefix("1 of 3 members of the operator "+
-				"have joined")))
-		}).WithTimeout(2 * time.Minute).Should(Succeed())
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAdopted)).To(HaveField("Message",
+				MatchRegexp("^[12] of 3 members of the operator have joined"))) // the second may follow before that is seen
+		}).Should(Succeed())
 		annotate(c, v1beta1.AnnotationUndoAdoption, "true")
 		Eventually(func(g Gomega) {
 			is := conditionOf(read(g, c), v1beta1.ConditionAdopted)
 			g.Expect(is.Reason).To(Equal(v1beta1.ReasonAdoptionUndone))
 			g.Expect(is.Message).To(HavePrefix("0 members of the operator are in the cluster"))
 			g.Expect(podsOf(g, namespace, ours(c))).To(BeEmpty())
-		}).WithTimeout(2 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		etcd := s.client(s.urls()...)
 		Expect(listed(etcd)).To(ConsistOf("plain-0", "plain-1", "plain-2"))
 		Expect(s.read(etcd)).To(Equal(before))
@@ -177,7 +177,7 @@ func isAdopted(c *v1beta1.EtcdCluster) {
 		said := fmt.Sprintf("%+v", now.Status.Conditions)
 		g.Expect(conditionOf(now, v1beta1.ConditionAdopted)).To(HaveField("Status", metav1.ConditionTrue), said)
 		g.Expect(now.Status.Adoption).To(gstruct.PointTo(HaveField("CompletedAt", Not(BeNil()))))
-	}).WithTimeout(5 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 	measured("adoption", time.Since(begun))
 }
 
@@ -211,13 +211,14 @@ func listed(etcd *clientv3.Client) []string {
 	return names
 }
 
-// takesOver waits until that many sources have become members.
+// takesOver waits until that many sources have become members, or more: the next one may follow before that is seen.
 func takesOver(c *v1beta1.EtcdCluster, sources int) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		is := conditionOf(read(g, c), v1beta1.ConditionAdopted)
-		g.Expect(is).To(HaveField("Message", HavePrefix(fmt.Sprintf("members of the operator have the volumes of %d of 3", sources))))
-	}).WithTimeout(2 * time.Minute).Should(Succeed())
+		g.Expect(is).To(Or(HaveField("Status", metav1.ConditionTrue),
+			HaveField("Message", MatchRegexp("^members of the operator have the volumes of [%d-3] of 3", sources))))
+	}).Should(Succeed())
 }
 
 func memberIDs(etcd *clientv3.Client) []uint64 {

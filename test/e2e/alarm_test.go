@@ -21,7 +21,7 @@ import (
 func alarms() {
 	It("fault 27: a member whose data differs is found by hashes and replaced, writes go on, and the others are untouched", differingData)
 
-	It("fault 27: a member does not start on data that differs, and is replaced while writes go on", differingStart)
+	It("fault 27: a member does not start on data that differs, and is replaced while writes go on", Label("gate"), differingStart)
 
 	It("fault 27: a member that runs on data that differs is found when a comparison is asked for, and replaced", differingWhileItRuns)
 
@@ -43,7 +43,7 @@ func alarms() {
 		Expect(uids(c)).To(Equal(before))
 	})
 
-	It("fault 26: a database that history has filled makes room by itself, one member at a time", func() {
+	It("fault 26: a database that history has filled makes room by itself, one member at a time", Label("gate"), func() {
 		namespace := newNamespace()
 		startOperator(namespace)
 		c := create(newCluster(namespace, "filled", smallQuota))
@@ -56,7 +56,7 @@ func alarms() {
 				_, err := etcd.Put(ctx, "key", "after")
 				return err
 			})
-		}).WithTimeout(3 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		AddReportEntry("writable again", time.Since(full).Round(100*time.Millisecond).String())
 		settles(c)
 		Expect(members(c)).To(Equal(known))
@@ -118,7 +118,7 @@ func alarms() {
 				for _, m := range read(g, c).Status.Members {
 					g.Expect(m.LastDefragmentation).NotTo(BeNil(), m.Name)
 				}
-			}).WithTimeout(5 * time.Minute).Should(Succeed())
+			}).Should(Succeed())
 			settles(c)
 		})
 		Expect(result.Gap).To(BeNumerically("<", outage))

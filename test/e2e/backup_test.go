@@ -32,7 +32,7 @@ func backups() {
 		data = fill(c)
 	})
 
-	It("are written by a follower, verified, and say what is in them", func() {
+	It("are written by a follower, verified, and say what is in them", Label("gate"), func() {
 		_, leader, _ := standing(c)
 		first = back(c, "offsite", "first")
 		Expect(first.Status.Source).NotTo(Equal(leader))
@@ -55,7 +55,7 @@ func backups() {
 		Eventually(jobsOf).WithArguments(c.Namespace).Should(BeEmpty())
 	})
 
-	It("are what a new cluster begins with: keys, users, roles and leases", func() {
+	It("are what a new cluster begins with: keys, users, roles and leases", Label("gate"), func() {
 		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
 			_, err := etcd.UserAdd(ctx, "reader", "password")
 			return err

@@ -62,7 +62,7 @@ func completeIs(b *v1beta1.EtcdBackup, status metav1.ConditionStatus, reason str
 		readBackup(g, b)
 		complete := conditionIn(b.Status.Conditions, v1beta1.ConditionComplete)
 		g.Expect(complete).To(And(HaveField("Status", status), HaveField("Reason", ContainSubstring(reason))))
-	}).WithTimeout(2 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 }
 
 // newBackup is one of a cluster.

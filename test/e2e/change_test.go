@@ -17,7 +17,7 @@ func change() {
 		startOperator(namespace)
 	})
 
-	It("scales 1 to 3 to 1 through the scale subresource and keeps the data", func() {
+	It("scales 1 to 3 to 1 through the scale subresource and keeps the data", Label("gate"), func() {
 		c = create(newCluster(namespace, "scaled", func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		put(c, "key", "value")
 		w := startWriter(c)

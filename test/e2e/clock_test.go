@@ -61,7 +61,7 @@ func verifiedAfter(c *v1beta1.EtcdCluster, name string) (another string) {
 		g.Expect(status.Verified).NotTo(BeNil())
 		g.Expect(status.Verified.Name).NotTo(Equal(name))
 		another = status.Verified.Name
-	}).WithTimeout(4 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 	return another
 }
 

@@ -96,7 +96,7 @@ func faultsOfTheOperator() {
 			isSettled(g, second)
 			g.Expect(membersOf(g, c)).To(And(HaveLen(3), Not(HaveKey(victim.Name))))
 			isSettled(g, c)
-		}).WithTimeout(5 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		o.Heal()
 		AddReportEntry("requests", fmt.Sprintf("%d in %s, %d of them refused", asked, time.Since(begun).Round(time.Second), refused))
 		Expect(refused).To(BeNumerically(">", 10), "requests that were refused")
@@ -134,7 +134,7 @@ func faultsOfTheOperator() {
 	It("fault 45: a size that is raised and at once set back leaves no orphan", Label("long"), func() {
 		c := create(newCluster(namespace, "hasty", func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) }))
 		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](3) })).To(Succeed())
-		Eventually(membersOf).WithArguments(c).Should(HaveLen(2))
+		Eventually(membersOf).WithArguments(c).ShouldNot(HaveLen(1)) // the third may follow before that is seen
 		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](1) })).To(Succeed())
 		settles(c)
 		Expect(members(c)).To(HaveLen(1))

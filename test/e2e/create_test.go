@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"crypto/tls"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -21,7 +20,7 @@ func aCluster() {
 		c = create(newCluster(namespace, "plain"))
 	})
 
-	It("is shown by kubectl get with its columns", func() {
+	It("is shown by kubectl get with its columns", Label("gate"), func() {
 		table := asTable("etcdclusters", c)
 		Expect(table.column("Name")).To(Equal("plain"))
 		Expect(table.column("Size")).To(BeEquivalentTo(3))
@@ -31,11 +30,11 @@ func aCluster() {
 		Expect(table.column("Age")).NotTo(BeEmpty())
 	})
 
-	It("has its Services, Secrets, disruption budget and volumes, and nothing else", func() {
+	It("has its Services, Secrets, disruption budget and volumes, and nothing else", Label("gate"), func() {
 		Eventually(belongings).WithArguments(c).Should(ConsistOf(ofThree...))
 	})
 
-	It("runs under Pod Security restricted and gives Pods no service account token", func() {
+	It("runs under Pod Security restricted and gives Pods no service account token", Label("gate"), func() {
 		for _, p := range pods(c) {
 			Expect(p.Spec.AutomountServiceAccountToken).To(HaveValue(BeFalse()))
 			for _, volume := range p.Spec.Volumes {
@@ -44,13 +43,13 @@ func aCluster() {
 		}
 	})
 
-	It("serves an application that mounts the client Secret", func() {
+	It("serves an application that mounts the client Secret", Label("gate"), func() {
 		Eventually(servingClients).WithArguments(c).Should(HaveLen(3))
 		Expect(runClient(c, "put", "greeting", "hello")).To(Equal(corev1.PodSucceeded))
 		Expect(value(c, "greeting")).To(Equal("hello"))
 	})
 
-	It("refuses a client without a certificate, or with one of its own making", func() {
+	It("refuses a client without a certificate, or with one of its own making", Label("gate"), func() {
 		without := identity(c)
 		without.Certificates = nil
 		Expect(handshake(c, without)).NotTo(Succeed())
@@ -60,7 +59,7 @@ func aCluster() {
 		Expect(handshake(c, identity(c))).To(Succeed())
 	})
 
-	It("refuses TLS 1.2, of clients and of peers", func() {
+	It("refuses TLS 1.2, of clients and of peers", Label("gate"), func() {
 		old := identity(c)
 		old.MaxVersion = tls.VersionTLS12
 		Expect(handshake(c, old)).NotTo(Succeed())
@@ -68,7 +67,7 @@ func aCluster() {
 		Expect(handshakeAt(c, "2380", old)).NotTo(Succeed())
 	})
 
-	It("causes no writes while it is idle", func() {
+	It("causes no writes while it is idle", Label("gate"), func() {
 		settles(c)
 		Eventually(func(g Gomega) {
 			before, ready := calmsDown(c), readySince(c)
@@ -83,11 +82,11 @@ func aCluster() {
 				g.Expect(readySince(c)).To(Equal(ready), "a probe failed on a busy machine, so that the cluster was not idle: look again")
 				Expect(after).To(Equal(before))
 				Expect(written).To(BeEmpty())
-			}).WithTimeout(30 * time.Second).Should(Succeed())
-		}).WithTimeout(5 * time.Minute).Should(Succeed())
+			}).Should(Succeed())
+		}).Should(Succeed())
 	})
 
-	It("fault 55: uses no name that depends on the domain of the Kubernetes cluster", func() {
+	It("fault 55: uses no name that depends on the domain of the Kubernetes cluster", Label("gate"), func() {
 		for _, p := range pods(c) {
 			Expect(p.Spec.Containers[0].Args).NotTo(ContainElement(ContainSubstring("cluster.local")))
 		}

@@ -29,13 +29,13 @@ func deployed() {
 		}).Should(Succeed())
 	})
 
-	It("runs in a namespace under Pod Security restricted", func() {
+	It("runs in a namespace under Pod Security restricted", Label("gate"), func() {
 		var namespace corev1.Namespace
 		Expect(api.Get(ctx, client.ObjectKey{Name: deployment.Namespace}, &namespace)).To(Succeed())
 		Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
 	})
 
-	It("is what dist/install.yaml says: to apply that changes nothing", func() {
+	It("is what dist/install.yaml says: to apply that changes nothing", Label("gate"), func() {
 		var before, after appsv1.Deployment
 		Expect(api.Get(ctx, deployment, &before)).To(Succeed())
 		writeManifest()
@@ -45,7 +45,7 @@ func deployed() {
 		Expect(after.Spec).To(Equal(before.Spec))
 	})
 
-	It("answers /healthz and /readyz", func() {
+	It("answers /healthz and /readyz", Label("gate"), func() {
 		Eventually(func(g Gomega) { // a Pod that was just deleted is listed for a moment
 			running := operatorPods(g)
 			g.Expect(running).To(HaveLen(2))
@@ -60,7 +60,7 @@ func deployed() {
 		}).Should(Succeed())
 	})
 
-	It("serves metrics over HTTPS to those who may read them", func() {
+	It("serves metrics over HTTPS to those who may read them", Label("gate"), func() {
 		answered := surely(func(g Gomega) answer { return metrics(g, "") })
 		Expect(answered.Code).To(Equal(http.StatusUnauthorized))
 		token := tokenOf(newReader(false))
@@ -71,7 +71,7 @@ func deployed() {
 			HaveField("Code", http.StatusOK), HaveField("Text", ContainSubstring("go_goroutines"))))
 	})
 
-	It("brings a cluster up, changes it, and lets it go", func() {
+	It("brings a cluster up, changes it, and lets it go", Label("gate"), func() {
 		c := create(newCluster(newNamespace(), "served"))
 		put(c, "key", "value")
 		resize(c, 5)

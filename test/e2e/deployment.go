@@ -128,7 +128,7 @@ func isLookedAfterBy(c *v1beta1.EtcdCluster, namespace string) {
 	GinkgoHelper()
 	Eventually(func(g Gomega) {
 		g.Expect(read(g, c).Status.Operator).To(Equal(namespace + "/etcd-operator.dev"))
-	}).WithTimeout(time.Minute).Should(Succeed())
+	}).Should(Succeed())
 }
 
 // manifest is the file from which people install without Operator Lifecycle Manager.

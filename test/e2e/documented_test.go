@@ -31,12 +31,12 @@ func documented() {
 		c = newCluster(namespace, "example")
 	})
 
-	It("creates a cluster", func() {
+	It("creates a cluster", Label("gate"), func() {
 		shell.follow(`docs/operations/create.md`, nil)
 		settles(c)
 	})
 
-	It("makes room in a database", func() {
+	It("makes room in a database", Label("gate"), func() {
 		put(c, "cache/a", "b")
 		put(c, "key", "value")
 		shell.follow(`docs/operations/by-hand.md`, func(script string) string {

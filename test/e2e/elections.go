@@ -68,13 +68,21 @@ func (e *elections) end() int {
 // nobody waited for an election timeout: a member says so that was told to lead.
 func isHandedOver(c *v1beta1.EtcdCluster) {
 	GinkgoHelper()
+	Expect(handOvers(c, namesOf(c)...)).To(BeNumerically(">", 0), "leadership is handed over")
+}
+
+// handOvers is how often members were told to lead since their containers have started.
+func handOvers(c *v1beta1.EtcdCluster, members ...string) int {
+	GinkgoHelper()
 	clients, err := kubernetes.NewForConfig(config)
 	Expect(err).NotTo(HaveOccurred())
-	var said strings.Builder
-	for _, p := range pods(c) {
-		log, err := clients.CoreV1().Pods(p.Namespace).GetLogs(p.Name, &corev1.PodLogOptions{}).DoRaw(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		said.Write(log)
-	}
-	Expect(said.String()).To(ContainSubstring("received MsgTimeoutNow"), "leadership is handed over")
+	return surely(func(g Gomega) int {
+		count := 0
+		for _, name := range members {
+			log, err := clients.CoreV1().Pods(c.Namespace).GetLogs(name, &corev1.PodLogOptions{}).DoRaw(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			count += strings.Count(string(log), "received MsgTimeoutNow")
+		}
+		return count
+	})
 }

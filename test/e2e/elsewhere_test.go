@@ -79,7 +79,7 @@ func fromElsewhere() {
 				}
 			}
 			g.Expect(phase).To(Equal(v1beta1.BackupFailed))
-		}).WithTimeout(time.Minute).Should(Succeed())
+		}).Should(Succeed())
 	})
 
 	It("fault 100: lie among files of others, which keep no store from being used and are not all looked at each time", func() {
@@ -98,7 +98,7 @@ func fromElsewhere() {
 			ready("")(g)
 			g.Expect(store.Status.CheckedAt).NotTo(Equal(before))
 			g.Expect(conditionIn(store.Status.Conditions, v1beta1.ConditionReady).Message).NotTo(ContainSubstring("wait"))
-		}).WithTimeout(2 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 	})
 
 	It("are not restored before an etcd was started on them", func() {
@@ -207,6 +207,6 @@ func foundAt(namespace, store, path string) *v1beta1.EtcdBackup {
 			complete = HaveField("Reason", v1beta1.ReasonUnproven)
 		}
 		g.Expect(conditionIn(found.Status.Conditions, v1beta1.ConditionComplete)).To(complete)
-	}).WithTimeout(time.Minute).Should(Succeed())
+	}).Should(Succeed())
 	return found
 }

@@ -82,7 +82,7 @@ func hasVolumes(c *v1beta1.EtcdCluster, class string, members ...string) {
 			want[name] = class
 		}
 		g.Expect(has).To(Equal(want))
-	}).WithTimeout(4 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 }
 
 // anotherClass is a copy of the default storage class, and the name of that.

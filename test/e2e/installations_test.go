@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -85,12 +86,13 @@ func olderOperator() {
 		startOperator(namespace)
 		c := create(newCluster(namespace, "older"))
 		put(c, "key", "value")
+		room := allow(namespace, corev1.ResourcePersistentVolumeClaims, "3") // the fourth member waits for a volume
 		setSize(c, 5)
-		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.NextSerial).To(Equal(int64(4))) }).
-			WithPolling(10 * time.Millisecond).Should(Succeed())
+		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.NextSerial).To(Equal(int64(4))) }).Should(Succeed())
 		setFormat(c, v1beta1.StatusFormat+1)
 		By("waiting for the operator to say that a newer one has written the status")
 		Eventually(func(g Gomega) { g.Expect(notesOf(g, c, "NewerStatus")).NotTo(BeEmpty()) }).Should(Succeed())
+		Expect(api.Delete(ctx, room)).To(Succeed())
 
 		ids := func() []string { // a learner gets its name only when it has started
 			return slices.Sorted(maps.Values(members(c, "older-0", "older-1", "older-2")))

@@ -39,7 +39,7 @@ func continuousLogs() {
 		fill(c)
 	})
 
-	It("begin after a full backup, and have every change", func() {
+	It("begin after a full backup, and have every change", Label("gate"), func() {
 		isLogged(c, writeMore(c, "begun")) // the full backup itself may have that
 		isLogged(c, writeMore(c, "after the full backup"))
 		s := now(c).Status.Log
@@ -55,8 +55,7 @@ func continuousLogs() {
 
 	It("go on when nothing is written", func() {
 		before := now(c).Status.Log.Until.Time
-		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.Log.Until.Time.After(before.Time)).To(BeTrue()) }).
-			WithTimeout(2 * time.Minute).Should(Succeed())
+		Eventually(func(g Gomega) { g.Expect(read(g, c).Status.Log.Until.Time.After(before.Time)).To(BeTrue()) }).Should(Succeed())
 	})
 
 	It("fault 134: go on without a hole when their Pod is killed, and when members are replaced", func() {
@@ -142,7 +141,7 @@ func isLogged(c *v1beta1.EtcdCluster, revision int64) {
 		s := read(g, c).Status.Log
 		g.Expect(s.Until.Revision).To(BeNumerically(">=", revision))
 		g.Expect(s.From).NotTo(BeNil())
-	}).WithTimeout(4 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 }
 
 // logPod is the Pod that keeps the log.
@@ -275,7 +274,7 @@ func restoresToASecond() {
 	It("find a time after the last change, until which the log has everything", func() {
 		Eventually(func(g Gomega) {
 			g.Expect(read(g, c).Status.Log.Until.Time.After(noted.Add(10 * time.Second))).To(BeTrue())
-		}).WithTimeout(2 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		to := v1beta1.RestoreTarget{Time: now(c).Status.Log.Until.Time.UTC().Format(time.RFC3339)}
 		er := newRestore(c, "at-the-end", "", func(spec *v1beta1.EtcdRestoreSpec) {
 			spec.Store, spec.Target, spec.Decryption = "offsite", &to, identity
@@ -286,7 +285,7 @@ func restoresToASecond() {
 		Expect(api.Delete(ctx, er)).To(Succeed())
 	})
 
-	It("bring a cluster back in place, whose log begins again under another name", func() {
+	It("bring a cluster back in place, whose log begins again under another name", Label("gate"), func() {
 		before := now(c).Status.Log.Lineage
 		to := v1beta1.RestoreTarget{BeforeDelete: "data/007"}
 		er := newRestore(c, "before-the-mistake", "", func(spec *v1beta1.EtcdRestoreSpec) {
@@ -305,7 +304,7 @@ func restoresToASecond() {
 		isWhole(c, 1)
 	})
 
-	It("bring back a prefix while members serve, and take that back", func() { bringPrefixBack(c, identity) })
+	It("bring back a prefix while members serve, and take that back", Label("gate"), func() { bringPrefixBack(c, identity) })
 }
 
 // loggedKey, loggedChange and loggedState are what kubectl etcd log writes as JSON.

@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -39,7 +38,7 @@ func monitoring() {
 		p := startPrometheus(address, healthy, full, lost)
 		firing := func(c *v1beta1.EtcdCluster, names ...any) {
 			GinkgoHelper()
-			Eventually(func(g Gomega) []string { return p.fires(g, c) }).WithTimeout(3 * time.Minute).Should(ContainElements(names...))
+			Eventually(func(g Gomega) []string { return p.fires(g, c) }).Should(ContainElements(names...))
 		}
 
 		By("scraping members as the PodMonitor says")

@@ -114,7 +114,7 @@ func (t *tenant) says(condition olm.SubscriptionConditionType, words string) {
 		found := t.subscription(g).Status.GetCondition(condition)
 		g.Expect(found.Status).To(Equal(corev1.ConditionTrue))
 		g.Expect(found.Message).To(ContainSubstring(words))
-	}).WithTimeout(3 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 }
 
 // unsubscribe uninstalls the operator, and waits until nothing of it runs. What
@@ -163,7 +163,7 @@ func (t *tenant) succeeds(version string) {
 		status := t.csv(g, version).Status
 		g.Expect(status.Phase).To(Equal(olm.CSVPhaseSucceeded), status.Message)
 		g.Expect(t.versions(g)).To(ConsistOf(version))
-	}).WithTimeout(4*time.Minute).Should(Succeed(), t.state)
+	}).Should(Succeed(), t.state)
 }
 
 // is waits until the version is in the phase for the reason, with the words.
@@ -174,7 +174,7 @@ func (t *tenant) is(version string, phase olm.ClusterServiceVersionPhase, reason
 		g.Expect(status.Phase).To(Equal(phase), status.Message)
 		g.Expect(status.Reason).To(Equal(reason), status.Message)
 		g.Expect(status.Message).To(ContainSubstring(words))
-	}).WithTimeout(4 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 }
 
 func (t *tenant) plans(g Gomega) []olm.InstallPlan {
@@ -194,7 +194,7 @@ func (t *tenant) offered(version string) *olm.InstallPlan {
 			}
 		}
 		g.Expect(found).NotTo(BeNil())
-	}).WithTimeout(3*time.Minute).Should(Succeed(), "a plan to install %s", version)
+	}).Should(Succeed(), "a plan to install %s", version)
 	return found
 }
 
@@ -208,7 +208,7 @@ func (t *tenant) approve(version string) {
 		before := client.MergeFrom(plan.DeepCopy())
 		plan.Spec.Approved = true
 		g.Expect(api.Patch(ctx, plan, before)).To(Succeed())
-	}).WithTimeout(4 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 }
 
 // isUpgradeable waits for the word of the operator itself.
@@ -238,7 +238,7 @@ func (t *tenant) isLedBy(version string) {
 		var leader corev1.Pod
 		g.Expect(api.Get(ctx, client.ObjectKey{Namespace: t.namespace, Name: name}, &leader)).To(Succeed())
 		g.Expect(leader.Spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: csvName(version)}))
-	}).WithTimeout(4*time.Minute).Should(Succeed(), t.state)
+	}).Should(Succeed(), t.state)
 }
 
 // state is what OLM says of its plans, versions and Pods: an update that does not come has its reason there.

@@ -60,7 +60,7 @@ func throughOLM() {
 
 	It("was not noticed by clients of etcd", func() {
 		clients.end()
-		Expect(clients.acked).To(BeNumerically(">", 1000))
+		Expect(clients.acked).To(BeNumerically(">", 0))
 		Expect(clients.failed).To(BeEmpty())
 		measured("longest write during two updates", clients.longest)
 		Expect(clients.longest).To(BeNumerically("<", outage))

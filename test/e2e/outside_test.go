@@ -41,7 +41,7 @@ func fromOutside() {
 			for _, p := range podsOf(g, c.Namespace, ours(c)) {
 				g.Expect(shows(g, c, p, name)).To(Succeed(), p.Name)
 			}
-		}).WithTimeout(time.Minute).WithPolling(time.Second).Should(Succeed(), "each member to have a certificate for %s", name)
+		}).WithPolling(time.Second).Should(Succeed(), "each member to have a certificate for %s", name)
 	}
 	isKnownByNo := func(name string) {
 		GinkgoHelper()
@@ -49,7 +49,7 @@ func fromOutside() {
 			for _, p := range podsOf(g, c.Namespace, ours(c)) {
 				g.Expect(shows(g, c, p, name)).To(MatchError(ContainSubstring("x509: certificate is valid for")), p.Name)
 			}
-		}).WithTimeout(time.Minute).WithPolling(time.Second).Should(Succeed(), "no member to have a certificate for %s", name)
+		}).WithPolling(time.Second).Should(Succeed(), "no member to have a certificate for %s", name)
 	}
 
 	BeforeAll(func() {
@@ -59,7 +59,7 @@ func fromOutside() {
 		before = uids(c)
 	})
 
-	It("reach members by a port of a node, whose address is in the certificate once the spec names it", func() {
+	It("reach members by a port of a node, whose address is in the certificate once the spec names it", Label("gate"), func() {
 		offers(&v1beta1.ClientService{Type: v1beta1.ClientServiceNodePort})
 		var address string
 		Eventually(func(g Gomega) {

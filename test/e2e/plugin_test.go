@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"os/exec"
 	"path/filepath"
 	"regexp"
-	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
@@ -25,14 +27,14 @@ func plugin() {
 		etcd = kubectlEtcd(namespace)
 	})
 
-	It("backs up, and waits until that is verified", func() {
+	It("backs up, and waits until that is verified", Label("gate"), func() {
 		Expect(etcd(0, "backup", "source", "--store", "offsite", "--name", "good", "--wait")).To(ContainSubstring("verified"))
 		Expect(etcd(0, "backups", "source")).To(MatchRegexp(`good +source +[0-9]+ +\S+ +True`))
 		Expect(etcd(0, "status", "source")).To(And(ContainSubstring("source-0"), ContainSubstring("good")))
 		Expect(etcd(0, "fleet")).To(MatchRegexp(`source +Healthy +1/1 +\S+ +-`))
 	})
 
-	It("says that nothing is wrong, and what is", func() {
+	It("says that nothing is wrong, and what is", Label("gate"), func() {
 		Expect(etcd(0, "diagnose", "source")).To(And(ContainSubstring("Nothing is wrong"), ContainSubstring("1 Pods")))
 		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = true })).To(Succeed())
 		says(c, v1beta1.ConditionProgressing, v1beta1.ReasonPaused, "spec.paused is true")
@@ -42,17 +44,17 @@ func plugin() {
 	})
 
 	It("shows each change until Ctrl-C", func() {
-		built := builtPlugin()
-		for _, is := range []bool{true, false} {
-			go func() {
-				defer GinkgoRecover()
-				time.Sleep(3 * time.Second)
-				Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = is })).To(Succeed())
-			}()
-			shown := run("timeout", "--preserve-status", "--signal=INT", "15", built, "-n", c.Namespace, "status", "source", "--watch")
-			Expect(shown).To(And(MatchRegexp(`(?s)at 20.*at 20`), ContainSubstring("Paused")))
-		}
+		watch, err := gexec.Start(exec.Command(builtPlugin(), "-n", c.Namespace, "status", "source", "--watch"), GinkgoWriter, GinkgoWriter)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func() { watch.Kill() })
+		Eventually(watch).Should(gbytes.Say(`(?s)at 20.*Progressing +False +UpToDate`))
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = true })).To(Succeed())
+		Eventually(watch).Should(gbytes.Say(`(?s)at 20.*Progressing +\S+ +Paused`))
+		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
+		Eventually(watch).Should(gbytes.Say(`(?s)at 20.*Progressing +False +UpToDate`))
 		settles(c)
+		watch.Interrupt()
+		Eventually(watch).Should(gexec.Exit(0))
 	})
 
 	It("shows what a restore in place would do, and does nothing", func() {

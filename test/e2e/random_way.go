@@ -121,7 +121,7 @@ func (w *wanderer) arrive() {
 	Eventually(func(g Gomega) {
 		w.accept(g)
 		isSettled(g, w.c)
-	}).WithTimeout(5 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 	c := now(w.c)
 	Expect(running(c)).To(HaveEach(c.Spec.Version))
 	Expect(c.Status.ClusterID).To(Equal(w.id))

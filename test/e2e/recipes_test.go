@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"os/exec"
 	"strings"
@@ -31,7 +33,7 @@ func recipes() {
 		patroni = followRecipe(shared, "patroni.md")
 	})
 
-	It("Patroni: by the HTTP gateway, with a password and a certificate without a common name", func() {
+	It("Patroni: by the HTTP gateway, with a password and a certificate without a common name", Label("gate"), func() {
 		env := patroni.environment()
 		Expect(env["PATRONI_ETCD3_HOSTS"]).To(Equal(patroni.address))
 		g := newGateway(env["PATRONI_ETCD3_PROTOCOL"]+"://"+env["PATRONI_ETCD3_HOSTS"],
@@ -135,13 +137,10 @@ func prefixFlag(r *recipe) string {
 // startCoreDNS starts the real one with the Corefile of its page, and returns its address.
 func startCoreDNS(r *recipe) string {
 	GinkgoHelper()
-	probe, err := net.ListenPacket("udp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	server := probe.LocalAddr().String()
-	Expect(probe.Close()).To(Succeed())
-	_, port, err := net.SplitHostPort(server)
-	Expect(err).NotTo(HaveOccurred())
-	text := strings.Replace(r.text("endpoint https"), "example.org:53 {", "example.org:"+port+" {\n    bind 127.0.0.1", 1)
+	// A loopback address of its own, and a port that the kernel gives to nobody.
+	host := fmt.Sprintf("127.%d.%d.%d", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254))
+	const port = "1053"
+	text := strings.Replace(r.text("endpoint https"), "example.org:53 {", "example.org:"+port+" {\n    bind "+host, 1)
 	corefile := written(r, "Corefile", text)
 	command := exec.Command(clientProgram("coredns"), "-conf", corefile)
 	command.Stdout, command.Stderr = GinkgoWriter, GinkgoWriter
@@ -150,7 +149,7 @@ func startCoreDNS(r *recipe) string {
 		_ = command.Process.Kill()
 		_ = command.Wait()
 	})
-	return server
+	return net.JoinHostPort(host, port)
 }
 
 // recipesForKubernetes is a cluster for a Kubernetes, with its profile.

@@ -21,7 +21,7 @@ func quorumLoss() {
 		o = startOperator(namespace)
 	})
 
-	It("fault 20: the loss of a majority is named, and accepted by name only", func() {
+	It("fault 20: the loss of a majority is named, and accepted by name only", Label("gate"), func() {
 		c := create(newCluster(namespace, "lost"))
 		data, id := fill(c), now(c).Status.ClusterID
 		latest := revision(c)

@@ -77,7 +77,7 @@ func computeResources() {
 		before := uids(used)
 		Expect(edit(used, using(list("50m", "64Mi"), list("", "256Mi")))).To(Succeed())
 		says(used, v1beta1.ConditionDegraded, v1beta1.ReasonMemberBlocked, "cannot decrease memory limits")
-		Eventually(uids).WithArguments(used).WithTimeout(4 * time.Minute).ShouldNot(Equal(before))
+		Eventually(uids).WithArguments(used).ShouldNot(Equal(before))
 		settles(used)
 		Expect(memoryLimit(pod(used, "used-0"))).To(Equal(int64(256 << 20)))
 		discard(used)

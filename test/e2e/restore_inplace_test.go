@@ -34,7 +34,7 @@ func restoresInPlace() {
 		had = wreck(c)
 	})
 
-	It("say first what they would do, and do nothing", func() {
+	It("say first what they would do, and do nothing", Label("gate"), func() {
 		er = newRestore(c, "back", "good")
 		Expect(api.Create(ctx, er)).To(Succeed())
 		reaches(er, v1beta1.RestorePreviewed)
@@ -58,7 +58,7 @@ func restoresInPlace() {
 		Eventually(func(g Gomega) {
 			readRestore(g, late)
 			g.Expect(late.Status.Message).To(And(ContainSubstring("no log in the store leads on from that"), ContainSubstring("the nearest before")))
-		}).WithTimeout(2 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		reaches(same, v1beta1.RestorePreviewed)
 		Expect(same.Status.Preview).To(And(HaveField("Revision", er.Status.Preview.Revision), HaveField("Log.Lineage", "")))
 		for _, done := range []*v1beta1.EtcdRestore{late, same} {
@@ -67,7 +67,7 @@ func restoresInPlace() {
 		stays(time.Second, func(g Gomega) { g.Expect(read(g, c).Status.Restore).To(BeNil()) })
 	})
 
-	It("back up what there is, and have other members take the place of the old ones", func() {
+	It("back up what there is, and have other members take the place of the old ones", Label("gate"), func() {
 		confirmed(er)
 		reaches(er, v1beta1.RestoreComplete)
 		settles(c)
@@ -159,7 +159,7 @@ func reaches(er *v1beta1.EtcdRestore, phase v1beta1.RestorePhase) {
 	Eventually(func(g Gomega) {
 		readRestore(g, er)
 		g.Expect(er.Status).To(HaveField("Phase", phase))
-	}).WithTimeout(5*time.Minute).Should(Succeed(), "restore %s to be %s", er.Name, phase)
+	}).Should(Succeed(), "restore %s to be %s", er.Name, phase)
 }
 
 func confirm(er *v1beta1.EtcdRestore, words string) {

@@ -15,7 +15,7 @@ import (
 
 // patience is how long a look is repeated that could not be had. What it shows is
 // judged at once.
-const patience = 45 * time.Second
+const patience = 90 * time.Second
 
 // surely looks again while something keeps it from looking. It is for what must hold now;
 // inside of Eventually the look itself is what is to be repeated, with its own Gomega.

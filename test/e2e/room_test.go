@@ -50,7 +50,7 @@ func room() {
 			is := read(g, c).Status
 			g.Expect(is.GrownSize).To(HaveValue(BeComparableTo(most)))
 			g.Expect(is.VolumeSize).To(HaveValue(BeComparableTo(most)))
-		}).WithTimeout(4 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		settles(c)
 		AddReportEntry("from the last write to larger volumes and quotas", time.Since(begun).Round(time.Second).String())
 		for _, p := range pods(c) {
@@ -77,7 +77,7 @@ func room() {
 				HaveField("Setting", v1beta1.SettingSnapshotCount), HaveField("Now", "10000"), HaveField("Wanted", "500"),
 				HaveField("Why", MatchRegexp("an entry of the log has 25[0-9] KiB: between two snapshots the log takes 25[0-9]{2} MiB")),
 			)))
-		}).WithTimeout(2 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		AddReportEntry("from the first of 1200 values of 256 KiB to the recommendation", time.Since(begun).Round(time.Second).String())
 		AddReportEntry("all values were written after", written.String())
 		AddReportEntry("why", now(c).Status.Recommendations[0].Why)
@@ -92,9 +92,9 @@ func room() {
 		Eventually(func() error {
 			_, err := root.Put(ctx, "one", strings.Repeat("x", 1<<20))
 			return err
-		}).WithPolling(time.Millisecond).WithTimeout(time.Minute).Should(MatchError(rpctypes.ErrNoSpace))
+		}).WithPolling(time.Millisecond).Should(MatchError(rpctypes.ErrNoSpace))
 		full := time.Now()
-		Eventually(func() error { return puts(as(c, c.RootSecret()), "after")() }).WithTimeout(3 * time.Minute).Should(Succeed()) // other Pods
+		Eventually(func() error { return puts(as(c, c.RootSecret()), "after")() }).Should(Succeed()) // other Pods
 		AddReportEntry("writable again", time.Since(full).Round(100*time.Millisecond).String())
 		settles(c)
 		Expect(members(c)).To(Equal(known))

@@ -48,7 +48,7 @@ func (m *mount) identity() (*tls.Config, error) {
 }
 
 // startMounted writes as an application does that mounts the client Secret and reads it with every handshake. Members
-// restart meanwhile: a write has failed if it is not acknowledged in ten seconds.
+// restart meanwhile: a write is tried again, and has failed if it is not acknowledged in time.
 func startMounted(c *v1beta1.EtcdCluster) *writer {
 	GinkgoHelper()
 	mounted := &mount{cluster: c, now: identity(c), read: time.Now()}

@@ -20,7 +20,7 @@ func rotations() {
 		namespace = newNamespace()
 	})
 
-	It("fault 62: authorities are rotated on request, and no client notices", func() {
+	It("fault 62: authorities are rotated on request, and no client notices", Label("gate"), func() {
 		startOperator(namespace)
 		c := create(newCluster(namespace, "rotated"))
 		signed, known := signers(c), members(c)

@@ -24,14 +24,14 @@ func scaling() {
 		startOperator(namespace)
 	})
 
-	It("members that use their memory get more while they run", func() {
+	It("members that use their memory get more while they run", Label("gate"), func() {
 		c := create(newCluster(namespace, "grows", using(nil, list("", "128Mi")), autoscaling("", "256Mi", time.Hour)))
 		before, count := uids(c), restarts(c)
 		begun := time.Now()
 		usesMemory(c, 128<<20)
 		Eventually(func(g Gomega) {
 			g.Expect(read(g, c).Status.Autoscale).To(HaveValue(HaveField("Memory", HaveValue(BeComparableTo(resource.MustParse("192Mi"))))))
-		}).WithTimeout(4 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		settles(c)
 		AddReportEntry("from the first write to members with more", time.Since(begun).Round(time.Second).String())
 		for _, p := range pods(c) {
@@ -51,7 +51,7 @@ func scaling() {
 		usesMemory(c, 128<<20)
 		Eventually(func(g Gomega) {
 			g.Expect(read(g, c).Status.Autoscale).To(HaveValue(HaveField("Refused", ContainSubstring("exceeded quota"))))
-		}).WithTimeout(4 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		settles(c)
 		tells(c, "ScalingRefused")
 		for _, p := range pods(c) {
@@ -119,7 +119,7 @@ func scalingBack() {
 		w := callWitness(c)
 		Eventually(func(g Gomega) {
 			g.Expect(read(g, c).Status.Recommendations).To(HaveLen(2))
-		}).WithTimeout(5 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		Eventually(func(g Gomega) {
 			is := read(g, c).Status
 			g.Expect(is.Tuned).To(HaveLen(2))

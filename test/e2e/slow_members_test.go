@@ -48,7 +48,7 @@ func leavesSlow(c *v1beta1.EtcdCluster, member string) {
 	Eventually(func(g Gomega) {
 		g.Expect(read(g, c).Status.Anomalies).To(ContainElement(HaveField("Member", member)))
 		g.Expect(leaderOf(g, c)).NotTo(Equal(member))
-	}).WithTimeout(4 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 	AddReportEntry("another one leads", time.Since(begun).Round(time.Second).String())
 	says(c, v1beta1.ConditionPerformanceDegraded, v1beta1.ReasonSlowMember, member+" is slower than the others: fsync")
 }

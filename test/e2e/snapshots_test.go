@@ -76,7 +76,7 @@ func bySnapshots() {
 				complete := conditionIn(b.Status.Conditions, v1beta1.ConditionComplete)
 				g.Expect(complete).To(And(HaveField("Reason", v1beta1.ReasonRetrying), HaveField("Message", ContainSubstring(words))))
 				g.Expect(b.Status.RetryAt).NotTo(BeNil())
-			}).WithTimeout(3 * time.Minute).Should(Succeed())
+			}).Should(Succeed())
 			Expect(api.Delete(ctx, b)).To(Succeed())
 		}
 	})

@@ -128,7 +128,7 @@ func haveExpired(c *v1beta1.EtcdCluster) {
 	Eventually(func(g Gomega) {
 		g.Expect(conditionOf(read(g, c), v1beta1.ConditionCertificatesAccepted).Reason).To(Equal(v1beta1.ReasonExpired))
 		g.Expect(conditionOf(read(g, c), v1beta1.ConditionAvailable).Status).NotTo(Equal(metav1.ConditionTrue))
-	}).WithTimeout(5 * time.Minute).Should(Succeed())
+	}).Should(Succeed())
 }
 
 // lookAt has the operator look at Secrets at once.

@@ -25,7 +25,7 @@ func sources() {
 
 	BeforeEach(func() { namespace = newNamespace() })
 
-	It("fault 81: a cluster waits for Secrets of a person that serve, and one that runs goes on with what it has", Label("long"), func() {
+	It("fault 81: a cluster waits for Secrets of a person that serve; one that runs goes on with what it has", Label("gate", "long"), func() {
 		startOperator(namespace)
 		c := newCluster(namespace, "brought", fromSecrets)
 		Expect(api.Create(ctx, c)).To(Succeed())

@@ -52,7 +52,7 @@ func faultsOfStores() {
 		Eventually(func(g Gomega) {
 			readBackup(g, slowed)
 			g.Expect(conditionIn(slowed.Status.Conditions, v1beta1.ConditionComplete).Message).To(ContainSubstring("less than 128 KiB per second"))
-		}).WithTimeout(5 * time.Minute).Should(Succeed())
+		}).Should(Succeed())
 		Expect(value(c, "data/001")).To(Equal("1 squared is 1"))
 		way.limit(0)
 		isVerifiedIn(8*time.Minute, slowed)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 // bucket is the one that the server of S3 has.
@@ -83,10 +84,7 @@ func freeNodeAddress() string {
 	Expect(api.List(ctx, &nodes)).To(Succeed())
 	for _, address := range nodes.Items[0].Status.Addresses {
 		if address.Type == corev1.NodeInternalIP {
-			listener, err := net.Listen("tcp", net.JoinHostPort(address.Address, "0"))
-			Expect(err).NotTo(HaveOccurred())
-			defer listener.Close()
-			return listener.Addr().String()
+			return process.FreeAddressOf(GinkgoTB(), address.Address)
 		}
 	}
 	Fail("no node has an address")

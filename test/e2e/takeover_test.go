@@ -24,16 +24,18 @@ func takeover() {
 	})
 	BeforeEach(func() { runDeployed(2) })
 
-	It("fault 11: a leader whose Pod is deleted gives its lease away, and another Pod leads", func() {
+	It("fault 11: a leader whose Pod is deleted gives its lease away, and another Pod leads", Label("gate"), func() {
 		leader, seen := holder(), watchLease()
 		old := seen.Holder()
 		begun := time.Now()
 		Expect(api.Delete(ctx, leader)).To(Succeed())
-		seen.PassesFrom(old, 30*time.Second) // whether it was given away is seen below
+		seen.PassesFrom(old) // whether it was given away is seen below
 		isActedUpon(c)
 
 		all := seen.Tenures()
-		Expect(witness.HoldersOf(all)).To(HaveExactElements(old, "", Not(HavePrefix(leader.Name+"_"))), "one at a time, and no one else since")
+		Expect(len(all)).To(BeNumerically(">=", 3), "%v", all)
+		Expect(witness.HoldersOf(all[:3])).To(HaveExactElements(old, "", Not(HavePrefix(leader.Name+"_"))), "one at a time")
+		Expect(witness.HoldersOf(all[3:])).NotTo(ContainElement(old), "a busy machine may have the lease pass on, and not back")
 		Expect(all[2].Transitions).To(Equal(all[0].Transitions + 1))
 		measured("from the deletion of the leader's Pod to the next leader", all[2].Since.Sub(begun))
 		measured("from the lease given away to the next leader", all[2].Since.Sub(all[1].Since))
@@ -49,11 +51,12 @@ func takeover() {
 		process := processNamed(string(leader.UID), "etcd-operator")
 		begun := time.Now()
 		Expect(syscall.Kill(process, syscall.SIGKILL)).To(Succeed())
-		seen.PassesFrom(old, 30*time.Second) // a lease and as much again
+		seen.PassesFrom(old)
 		isActedUpon(c)
 
 		all := seen.Tenures() // the container that starts again in the same Pod stands for election too, as a new process
-		Expect(witness.HoldersOf(all)).To(HaveExactElements(old, Not(BeEmpty())), "one after the other, and no one else since")
+		Expect(witness.HoldersOf(all[:2])).To(HaveExactElements(old, Not(BeEmpty())), "one after the other")
+		Expect(witness.HoldersOf(all[2:])).NotTo(ContainElement(old))
 		Expect(all[1].Transitions).To(Equal(all[0].Transitions + 1))
 		measured("from SIGKILL to the next leader", all[1].Since.Sub(begun))
 	})

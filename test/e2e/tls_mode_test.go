@@ -17,7 +17,7 @@ func turnsOfTLS() {
 		namespace = newNamespace()
 	})
 
-	It("is turned on and off, and no write fails of a client that knows both schemes", func() {
+	It("is turned on and off, and no write fails of a client that knows both schemes", Label("gate"), func() {
 		startOperator(namespace)
 		c := create(newCluster(namespace, "bilingual", withoutTLS, open(5*time.Second)))
 		known := members(c)
@@ -79,7 +79,7 @@ func turnsOfTLS() {
 		died := diesAfterOne()
 		setTLS(c, v1beta1.TLSEnabled)
 		for range 3 { // of six
-			Eventually(died).WithTimeout(5 * time.Minute).Should(BeClosed())
+			Eventually(died).Should(BeClosed())
 			o.restart()
 			died = diesAfterOne()
 		}

@@ -44,7 +44,7 @@ func upgrades() {
 		Expect(uids(c)).To(Equal(before))
 	})
 
-	It("walks from 3.5.35 over 3.6.16 to 3.7.3, one member at a time, and shows how far it is", func() {
+	It("walks from 3.5.35 over 3.6.16 to 3.7.3, one member at a time, and shows how far it is", Label("gate"), func() {
 		w := callWitness(c)
 		Expect(edit(c, ofVersion("3.7.3"))).To(Succeed())
 		settles(c)
@@ -72,7 +72,7 @@ func upgrades() {
 		Expect(uids(c)).To(Equal(before))
 	})
 
-	It("fault 49: goes down to 3.6 by etcd's own procedure, in the same Pods, one member at a time", func() {
+	It("fault 49: goes down to 3.6 by etcd's own procedure, in the same Pods, one member at a time", Label("gate"), func() {
 		w := stepsDown(c, func() { settles(c) })
 		Expect(running(c)).To(HaveEach("3.6.16"))
 		Eventually(stored).WithArguments(c).Should(HaveEach("3.6.0"))

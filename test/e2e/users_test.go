@@ -33,7 +33,7 @@ func users() {
 		isInPlace(orders)
 	})
 
-	It("are shown by kubectl get with their columns", func() {
+	It("are shown by kubectl get with their columns", Label("gate"), func() {
 		table := asTable("etcdusers", orders)
 		Expect(table.column("Cluster")).To(Equal("private"))
 		Expect(table.column("User")).To(Equal("orders"))
@@ -42,7 +42,7 @@ func users() {
 		Expect(table.column("Age")).NotTo(BeEmpty())
 	})
 
-	It("may do everything before authentication is enabled, and what their roles allow after", func() {
+	It("may do everything before authentication is enabled, and what their roles allow after", Label("gate"), func() {
 		etcd := as(c, orders.Status.Binding.Name)
 		Expect(puts(etcd, "/others/a")()).To(Succeed())
 		switchAuth(c, true)
@@ -207,7 +207,7 @@ func usersUnderLoad() {
 			switchAuth(c, false)
 		})
 		Expect(watch.end()).To(BeZero(), "elections")
-		Expect(beats.Failed).To(BeZero())
+		Expect(beats.Refused).To(BeZero())
 		Expect(result.Gap).To(BeNumerically("<", outage))
 	})
 }

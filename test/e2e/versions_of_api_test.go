@@ -10,7 +10,7 @@ import (
 
 // What users of the earlier version of the API have goes on.
 func versionsOfTheAPI() {
-	It("takes a manifest of v1alpha1, and shows the same cluster in both versions", func() {
+	It("takes a manifest of v1alpha1, and shows the same cluster in both versions", Label("gate"), func() {
 		c := newCluster(newNamespace(), "alpha", oneMember)
 		startOperator(c.Namespace)
 		asEarlier(func() { create(c) })

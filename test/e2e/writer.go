@@ -11,19 +11,24 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
+	"github.com/etcd-operator/etcd-operator/test/load"
 )
+
+// writeTakes is how long a write may take before it has failed, however busy the machine is.
+const writeTakes = 30 * time.Second
 
 // writer writes all the time and counts what was acknowledged.
 type writer struct {
-	cluster *v1beta1.EtcdCluster
-	etcd    *clientv3.Client
-	prefix  string
-	stop    chan struct{}
-	repeats bool // a write that fails is tried again while there is time, as a client does that may write twice
-	done    sync.WaitGroup
-	acked   int
-	failed  []error
-	longest time.Duration
+	cluster  *v1beta1.EtcdCluster
+	etcd     *clientv3.Client
+	prefix   string
+	stop     chan struct{}
+	repeats  bool // a write that fails is tried again while there is time, as a client does that may write twice
+	done     sync.WaitGroup
+	acked    int
+	repeated int
+	failed   []error
+	longest  time.Duration
 }
 
 // startWriter writes through the named members, or through all.
@@ -41,15 +46,8 @@ func (w *writer) write() {
 			return
 		case <-time.After(10 * time.Millisecond):
 		}
-		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
 		begun := time.Now()
-		key := fmt.Sprintf("%s%08d", w.prefix, i)
-		_, err := w.etcd.Put(limited, key, "x")
-		for w.repeats && err != nil && limited.Err() == nil {
-			time.Sleep(10 * time.Millisecond)
-			_, err = w.etcd.Put(limited, key, "x")
-		}
-		cancel()
+		err := w.put(fmt.Sprintf("%s%08d", w.prefix, i))
 		w.longest = max(w.longest, time.Since(begun))
 		if err == nil {
 			w.acked++
@@ -57,6 +55,19 @@ func (w *writer) write() {
 			w.failed = append(w.failed, err)
 		}
 	}
+}
+
+// put makes a write. etcd gives one up after seven seconds, or when another member leads: then it is made once more.
+func (w *writer) put(key string) error {
+	limited, cancel := context.WithTimeout(ctx, writeTakes)
+	defer cancel()
+	_, err := w.etcd.Put(limited, key, "x")
+	for once := load.IsUnanswered(err); err != nil && limited.Err() == nil && (once || w.repeats); once = false {
+		w.repeated++
+		time.Sleep(10 * time.Millisecond)
+		_, err = w.etcd.Put(limited, key, "x")
+	}
+	return err
 }
 
 // end stops writing and checks that every acknowledged write is there.
@@ -73,6 +84,7 @@ func (w *writer) end() *writer {
 		}
 		return err
 	})
-	AddReportEntry("writes", fmt.Sprintf("%d acknowledged, %d failed, longest %s", w.acked, len(w.failed), w.longest))
+	AddReportEntry("writes", fmt.Sprintf("%d acknowledged, %d failed, %d tries repeated, longest %s",
+		w.acked, len(w.failed), w.repeated, w.longest))
 	return w
 }

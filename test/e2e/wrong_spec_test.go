@@ -57,7 +57,7 @@ func wrongSpecs() {
 			func(spec *v1beta1.EtcdClusterSpec) {
 				spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1000")}
 			},
-			func(spec *v1beta1.EtcdClusterSpec) { spec.Resources.Requests = nil },
+			func(spec *v1beta1.EtcdClusterSpec) { spec.Resources.Requests = aLittle() },
 		},
 		{
 			"fault 52: a flag that etcd cannot read", `invalid value "many" for flag -max-snapshots`,

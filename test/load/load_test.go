@@ -221,7 +221,20 @@ func TestPulseGivesAWriteUp(t *testing.T) {
 		server.becomes(func(l *liar) { l.mute = true })
 		p := StartPulse(t.Context(), etcd, "pulse")
 		time.Sleep(1200 * time.Millisecond)
-		if b := p.End(); b.Failed < 1 || b.Tries < 5*b.Failed || b.Writes > 0 {
+		if b := p.End(); b.Failed < 1 || b.Tries < 5*b.Failed || b.Writes > 0 || b.Refused > 0 {
+			t.Error(b)
+		}
+	})
+}
+
+// TestPulseTellsRefusals: from writes that only had no answer in time.
+func TestPulseTellsRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, etcd := connected(t)
+		server.becomes(func(l *liar) { l.refuse = rpctypes.ErrGRPCPermissionDenied })
+		p := StartPulse(t.Context(), etcd, "pulse")
+		time.Sleep(200 * time.Millisecond)
+		if b := p.End(); b.Failed < 1 || b.Refused != b.Failed {
 			t.Error(b)
 		}
 	})

@@ -2,11 +2,16 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 const (
@@ -19,11 +24,11 @@ const (
 // A Pulse is one client that writes every 10 ms, gives up each try after 200 ms and
 // tries again 10 ms later: a measure of how long a cluster is away.
 type Pulse struct {
-	stop            context.CancelFunc
-	done            sync.WaitGroup
-	begun           time.Time
-	successes       []time.Duration
-	failed, repeats int
+	stop                     context.CancelFunc
+	done                     sync.WaitGroup
+	begun                    time.Time
+	successes                []time.Duration
+	failed, refused, repeats int
 }
 
 // StartPulse writes the key over the connection, which stays the caller's.
@@ -43,33 +48,52 @@ func (p *Pulse) run(ctx context.Context, etcd *clientv3.Client, key string) {
 			return
 		case <-tick.C:
 		}
-		if !p.write(context.WithoutCancel(ctx), etcd, key, fmt.Sprint(i)) {
+		err := p.write(context.WithoutCancel(ctx), etcd, key, fmt.Sprint(i))
+		switch {
+		case err == nil:
+			p.successes = append(p.successes, time.Since(p.begun))
+		case IsUnanswered(err):
 			p.failed++
-			continue
+		default:
+			p.failed++
+			p.refused++
 		}
-		p.successes = append(p.successes, time.Since(p.begun))
 	}
 }
 
-func (p *Pulse) write(ctx context.Context, etcd *clientv3.Client, key, value string) bool {
+// write says why the last try failed, if all have.
+func (p *Pulse) write(ctx context.Context, etcd *clientv3.Client, key, value string) (err error) {
 	for i := range tries {
 		if i > 0 {
 			time.Sleep(pause)
 		}
 		try, cancel := context.WithTimeout(ctx, beat)
-		_, err := etcd.Put(try, key, value)
+		_, err = etcd.Put(try, key, value)
 		cancel()
 		if err == nil {
-			return true
+			return nil
 		}
 		p.repeats++
 	}
-	return false
+	return err
+}
+
+// unanswered are what a call ends with that took too long, or for which there was no leader.
+var unanswered = []error{
+	context.DeadlineExceeded, rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
+	rpctypes.ErrLeaderChanged, rpctypes.ErrNoLeader,
+}
+
+// IsUnanswered says whether a call failed for want of time or of a leader. Both happen on a busy machine: its members elect by themselves.
+func IsUnanswered(err error) bool {
+	isOne := func(one error) bool { return errors.Is(err, one) }
+	return status.Code(err) == codes.DeadlineExceeded || slices.ContainsFunc(unanswered, isOne)
 }
 
 // Beats is what a pulse counted.
 type Beats struct {
 	Writes, Failed int
+	Refused        int           // of those that failed; the others had no answer
 	Tries          int           // that failed; a write has several
 	Gap            time.Duration // longest time in which no write succeeded
 }
@@ -78,10 +102,13 @@ type Beats struct {
 func (p *Pulse) End() Beats {
 	p.stop()
 	p.done.Wait()
-	return Beats{Writes: len(p.successes), Failed: p.failed, Tries: p.repeats, Gap: longestGap(p.successes, time.Since(p.begun))}
+	return Beats{
+		Writes: len(p.successes), Failed: p.failed, Refused: p.refused, Tries: p.repeats,
+		Gap: longestGap(p.successes, time.Since(p.begun)),
+	}
 }
 
 func (b Beats) String() string {
-	return fmt.Sprintf("%d writes done, %d failed, %d failed tries, longest time without a write %s",
-		b.Writes, b.Failed, b.Tries, b.Gap.Round(time.Millisecond))
+	return fmt.Sprintf("%d writes done, %d failed, %d of them refused, %d failed tries, longest time without a write %s",
+		b.Writes, b.Failed, b.Refused, b.Tries, b.Gap.Round(time.Millisecond))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 // The account that every azurite has, as its documentation says; it is no secret.
@@ -21,7 +22,7 @@ const (
 // newAzure runs azurite.
 func newAzure(t *testing.T) world {
 	t.Helper()
-	address := freeAddress(t)
+	address := process.FreeAddress(t)
 	_, port, err := net.SplitHostPort(address)
 	must(t, err)
 	// The version of the API that the library speaks is newer than what this azurite knows.

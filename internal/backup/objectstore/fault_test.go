@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 // fault is what happens to a request on its way to the server, or to the answer on its way back.
@@ -287,7 +288,7 @@ func untrusted(t *testing.T, w world) {
 }
 
 func nobodyListens(t *testing.T, w world) {
-	refuses(t, open(t, w.config("http://"+freeAddress(t), nil, "")), objectstore.Unreachable)
+	refuses(t, open(t, w.config("http://"+process.FreeAddress(t), nil, "")), objectstore.Unreachable)
 }
 
 func silent(t *testing.T, w world) {

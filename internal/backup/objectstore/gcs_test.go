@@ -16,12 +16,13 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 // newGCS runs fake-gcs-server, and a server that gives tokens for the key of a service account.
 func newGCS(t *testing.T) world {
 	t.Helper()
-	address := freeAddress(t)
+	address := process.FreeAddress(t)
 	_, port, err := net.SplitHostPort(address)
 	must(t, err)
 	run(t, address, "fake-gcs-server", "-scheme", "http", "-host", "127.0.0.1", "-port", port, "-public-host", address,

@@ -19,6 +19,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/objectstore"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 // newS3 runs versitygw, which keeps versions if asked to.
 func newS3(t *testing.T, flags ...string) world {
 	t.Helper()
-	program, data, address := server(t, "versitygw"), t.TempDir(), freeAddress(t)
+	program, data, address := server(t, "versitygw"), t.TempDir(), process.FreeAddress(t)
 	must(t, os.Mkdir(filepath.Join(data, "backups"), 0o700))
 	_, port, err := net.SplitHostPort(address)
 	must(t, err)

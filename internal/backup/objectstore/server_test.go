@@ -84,14 +84,6 @@ func server(t *testing.T, name string) string {
 	return path
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, listener.Close())
-	return listener.Addr().String()
-}
-
 // output keeps what a process said.
 type output struct {
 	mutex sync.Mutex

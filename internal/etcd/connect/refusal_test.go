@@ -7,13 +7,13 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 // A picky server refuses clients, when it has their certificates or a moment later, and answers all others, unless it is silent.
@@ -114,12 +114,7 @@ func TestFault82Refusal(t *testing.T) {
 			}
 		})
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = free.Close()
-	if got := Refusal(t.Context(), free.Addr().String(), "a-1", ca.CertPEM, good, revoked); got.Is || !strings.Contains(got.Err, "refused") {
+	if got := Refusal(t.Context(), process.FreeAddress(t), "a-1", ca.CertPEM, good, revoked); got.Is || !strings.Contains(got.Err, "refused") {
 		t.Errorf("nothing listens: %+v", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/process"
 )
 
 // TestHandshakeShows: what a member shows, and all that it trusts, also if it shows what is no longer trusted; nothing if
@@ -59,12 +59,7 @@ func TestHandshakeShows(t *testing.T) {
 	if len(port.Accepts) != 2 || !bytes.Equal(port.Accepts[0], old.Subject()) || !bytes.Equal(port.Accepts[1], next.Subject()) {
 		t.Errorf("it trusts %d authorities, or others", len(port.Accepts))
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = free.Close()
-	if port := handshake(t.Context(), free.Addr().String(), "a-1", shown); !strings.Contains(port.Err, "refused") || port.Shown != nil {
+	if port := handshake(t.Context(), process.FreeAddress(t), "a-1", shown); !strings.Contains(port.Err, "refused") || port.Shown != nil {
 		t.Errorf("nothing listens: %+v", port)
 	}
 }

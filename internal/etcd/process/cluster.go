@@ -3,11 +3,8 @@ package process
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -59,7 +56,7 @@ func Run(t testing.TB, version string, size int) *Cluster {
 func (c *Cluster) Add(name string) *Member {
 	c.t.Helper()
 	m := &Member{
-		Name: name, Data: filepath.Join(c.folder, name), Peer: freeAddress(c.t), Client: freeAddress(c.t), t: c.t,
+		Name: name, Data: filepath.Join(c.folder, name), Peer: FreeAddress(c.t), Client: FreeAddress(c.t), t: c.t,
 	}
 	c.members[name] = m
 	return m
@@ -106,15 +103,13 @@ func (c *Cluster) Client(name string) etcd.Client {
 	return client
 }
 
-// Status is what a member says of itself, which it must.
-func (c *Cluster) Status(name string) etcd.Status {
+// Status is what a member says of itself, as soon as it answers.
+func (c *Cluster) Status(name string) (status etcd.Status) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
-	defer cancel()
-	status, err := c.Client(name).Status(ctx)
-	if err != nil {
-		c.t.Fatalf("%s: %v", name, err)
-	}
+	c.Until(name+" to answer", func(ctx context.Context) (err error) {
+		status, err = c.Client(name).Status(ctx)
+		return err
+	})
 	return status
 }
 
@@ -167,34 +162,3 @@ func (c *Cluster) Until(what string, try func(context.Context) error) {
 		}
 	}
 }
-
-// The ports of members are below those that the kernel gives to connections: a
-// member that is down for a while must find its own free again.
-const lowestPort, ports = 10000, 20000
-
-// freeAddress is an address that no member of another test is given, of this test binary or of
-// another one that runs beside it: this process holds the UDP port of the same number, which
-// etcd does not use, until it ends.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	for range 100 {
-		address := fmt.Sprintf("127.0.0.1:%d", lowestPort+rand.IntN(ports))
-		reserved, err := net.ListenPacket("udp", address)
-		if err != nil {
-			continue // it is another member's
-		}
-		listener, err := net.Listen("tcp", address)
-		if err != nil {
-			_ = reserved.Close() // it is in use
-			continue
-		}
-		_ = listener.Close() // it was only asked whether it is free
-		reservations.Store(address, reserved)
-		return address
-	}
-	t.Fatal("found no free port")
-	return ""
-}
-
-// reservations keeps what is held open from being collected, which would close it.
-var reservations sync.Map

@@ -72,6 +72,10 @@ func choose(now, wanted layout.Families) (layout.Families, error) {
 	return now, nil
 }
 
+// podShares is what all Pods weigh together beside each session of this machine, and so beside compilers and tests: members must
+// not wait for them, or requests time out on a busy machine.
+const podShares = 8 * 1024
+
 // prepareNode makes what a node's daemons stand on, all of which is lost when
 // the node's power fails. A cut link is joined.
 func (c *Cluster) prepareNode(ctx context.Context, node layout.Node) error {
@@ -84,6 +88,9 @@ func (c *Cluster) prepareNode(ctx context.Context, node layout.Node) error {
 		return err
 	}
 	if err := host.MakeCgroup(node.Cgroup()); err != nil {
+		return err
+	}
+	if err := host.Weigh("/"+layout.Name, podShares); err != nil {
 		return err
 	}
 	return (volumes.Store{Dir: node.Volumes()}).MountAll(ctx)

@@ -66,6 +66,27 @@ func inherit(parent, child string) {
 	}
 }
 
+// Weigh gives all processes below the path a share of busy processors: 1024 is that of one session of a user. Version 2 counts
+// from 1 to 10,000 what version 1 counts from 2 to 262,144.
+func Weigh(path string, shares int) error {
+	hierarchies, err := cgroups()
+	if err != nil {
+		return err
+	}
+	for _, top := range hierarchies {
+		for file, weight := range map[string]int{"cpu.shares": shares, "cpu.weight": 1 + (shares-2)*9999/262142} {
+			file = filepath.Join(top, path, file)
+			if _, err := os.Stat(file); err != nil {
+				continue // the hierarchy is of another version, or not of processors
+			}
+			if err := os.WriteFile(file, []byte(strconv.Itoa(weight)), 0o644); err != nil {
+				return fmt.Errorf("weigh the cgroup: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
 // EmptyCgroup kills every process in the path's hierarchies: all of them are
 // containers of ours. Then it removes the path.
 func EmptyCgroup(path string) error {

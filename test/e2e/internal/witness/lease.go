@@ -92,7 +92,7 @@ func (s *Succession) Holder() string {
 }
 
 // PassesFrom waits until another process than the old one holds the Lease.
-func (s *Succession) PassesFrom(old string, within time.Duration) {
+func (s *Succession) PassesFrom(old string) {
 	GinkgoHelper()
-	Eventually(s.Holder).WithTimeout(within).ShouldNot(BeElementOf("", old))
+	Eventually(s.Holder).ShouldNot(BeElementOf("", old))
 }

@@ -26,20 +26,20 @@ type sights struct {
 	diary      []string         // when each Pod became ready, and ceased to be
 	cut        []string         // Pods that were gone before their container had ended
 
-	proven        map[string]string    // what each ran when the kubelet found it ready
-	since, wavers map[string]time.Time // when each became ready, and when it wavered
+	proven map[string]string    // what each ran when the kubelet found it ready
+	wavers map[string]time.Time // when each was found unready, although nobody has changed it
 }
 
-// wavering is how long the kubelet takes a word back: beside a container that it has
-// just exchanged it may find it ready, then remember the one before, and find it ready
-// again when it has listed containers again, which it does every second.
-const wavering = 1500 * time.Millisecond
+// wavering is how long the kubelet takes a word back: on a busy machine a probe is late, and beside
+// a container that it has just exchanged it may remember the one before. A member that
+// nobody has changed counts as ready meanwhile.
+const wavering = 30 * time.Second
 
 // begin takes Pods as they are: those that are ready have been for long.
 func begin(all []corev1.Pod) sights {
 	s := sights{
 		pods: map[string]corev1.Pod{}, runs: map[string][]Run{},
-		proven: map[string]string{}, since: map[string]time.Time{}, wavers: map[string]time.Time{},
+		proven: map[string]string{}, wavers: map[string]time.Time{},
 	}
 	for _, p := range all {
 		s.pods[p.Name], s.runs[p.Name] = p, []Run{runOf(&p)}
@@ -55,10 +55,13 @@ func begin(all []corev1.Pod) sights {
 // see takes one Pod as the API server tells of it.
 func (s *sights) see(kind watch.EventType, p *corev1.Pod, at time.Time) {
 	was, is := IsReady(s.pods[p.Name]), kind != watch.Deleted && IsReady(*p)
+	unchanged := kind != watch.Deleted && p.DeletionTimestamp == nil && s.proven[p.Name] == specOf(p)
 	switch {
 	case is && !was:
-		s.since[p.Name], s.proven[p.Name] = at, specOf(p)
-	case was && !is && kind != watch.Deleted && p.DeletionTimestamp == nil && at.Sub(s.since[p.Name]) < wavering:
+		s.proven[p.Name] = specOf(p)
+	case !unchanged:
+		delete(s.wavers, p.Name)
+	case was && !is:
 		s.wavers[p.Name] = at
 	}
 	if was != is {

@@ -104,6 +104,7 @@ func TestOneReadyPodIsEnoughInTheLastHandOverAlone(t *testing.T) {
 				{"c", proven},
 				{"b", back},
 				{"c", back},
+				{"c", back},
 			}, 1, 1,
 		},
 		"nobody is left": {
@@ -143,21 +144,27 @@ func TestOneReadyPodIsEnoughInTheLastHandOverAlone(t *testing.T) {
 	}
 }
 
-// TestAWordThatIsTakenBackCounts: for as long as the kubelet wavers, and no longer.
+// TestAWordThatIsTakenBackCounts: for as long as the kubelet wavers, and no longer; not of a member that is told to end, or that gets
+// another container.
 func TestAWordThatIsTakenBackCounts(t *testing.T) {
-	for lasts, want := range map[time.Duration]int{wavering / 2: 2, 2 * wavering: 1} {
-		s := begin([]corev1.Pod{pod("a", swapped), pod("b", old)})
+	for _, test := range []struct {
+		is, then string
+		after    time.Duration
+		want     int
+	}{
+		{proven, back, wavering / 2, 2},
+		{proven, back, 2 * wavering, 1},
+		{old, back, wavering / 2, 1},
+		{proven, ending, wavering / 2, 1},
+	} {
+		s := begin([]corev1.Pod{pod("a", test.is), pod("b", old)})
 		at := time.Now()
-		for _, m := range []struct {
-			becomes string
-			after   time.Duration
-		}{{back, 2 * wavering}, {proven, 0}, {back, wavering / 2}, {back, lasts}} {
-			at = at.Add(m.after)
-			p := pod("a", m.becomes)
-			s.see(watch.Modified, &p, at)
-		}
-		if got := s.ready(at); got != want {
-			t.Errorf("%s after it was taken back: %d ready, want %d", lasts, got, want)
+		first, second := pod("a", back), pod("a", test.then)
+		s.see(watch.Modified, &first, at)
+		at = at.Add(test.after)
+		s.see(watch.Modified, &second, at)
+		if got := s.ready(at); got != test.want {
+			t.Errorf("%s, and %s for %s: %d ready, want %d", test.is, test.then, test.after, got, test.want)
 		}
 	}
 }

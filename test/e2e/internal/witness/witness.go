@@ -135,9 +135,9 @@ func (w *Witness) Runs() map[string][]Run { return w.runs }
 // Statuses are those that the cluster had, in order.
 func (w *Witness) Statuses() []v1beta1.EtcdClusterStatus { return w.statuses }
 
-// KeptServing makes sure that the kubelet found all members ready but one, at any moment. In the last
-// hand-over of a roll it may have yet to find the member before ready (decision 18); of three, clients then
-// have one. No Pod may be gone before its container has ended (decision 19). The status says less: while
+// KeptServing makes sure that the kubelet found all members ready but one, at any moment: those that it has found ready, and that nobody
+// has stopped or changed since. In the last hand-over of a roll it may have yet to find the member before ready (decision 18); of three,
+// clients then have one. No Pod may be gone before its container has ended (decision 19). The status says less: while
 // members elect a leader, which a busy machine draws out, none of them is ready by it.
 func (w *Witness) KeptServing(size int32) {
 	GinkgoHelper()

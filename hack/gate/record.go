@@ -1,0 +1,134 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// record is the page of runs of all tests, which make test-all writes.
+const record = "docs/test-runs.md"
+
+// head is where rows begin: the newest is the first.
+const head = "|---|---|---|--:|--:|---|\n"
+
+var (
+	rows = regexp.MustCompile(`(?m)^\| \d{4}-\d{2}-\d{2} \| ([0-9a-f]{12})( with changes)? \| (green|red) \|`)
+	// counted is what Ginkgo says at the end of a run.
+	counted = regexp.MustCompile(`(\d+) Passed \| (\d+) Failed`)
+)
+
+// lastGreen is the commit of the newest green run of a tree that was clean; empty if there was none.
+func lastGreen(page string) string {
+	for _, row := range rows.FindAllStringSubmatch(page, -1) {
+		if row[2] == "" && row[3] == "green" {
+			return row[1]
+		}
+	}
+	return ""
+}
+
+// rowOf is the line of a run: when, of which commit, how it ended, how many end-to-end specs passed and failed, minutes, and what failed or
+// flaked.
+func rowOf(day time.Time, commit string, ran []stage, passed, failed int) string {
+	result, minutes := "green", 0.0
+	var told []string
+	for _, s := range ran {
+		minutes += s.took.Minutes()
+		if s.failed {
+			result = "red"
+			told = append(told, s.target+": "+s.reasons[0])
+		}
+		told = append(told, s.flaked...)
+	}
+	cell := strings.ReplaceAll(strings.Join(told, "; "), "|", "/")
+	return fmt.Sprintf("| %s | %s | %s | %d of %d | %.0f | %s |\n", day.Format(time.DateOnly), commit, result, passed, passed+failed, minutes,
+		cmp.Or(cell, "none"))
+}
+
+// insert puts the row before older ones.
+func insert(page, row string) (string, error) {
+	before, after, found := strings.Cut(page, head)
+	if !found {
+		return "", fmt.Errorf("%s has no line %q", record, head)
+	}
+	return before + head + row + after, nil
+}
+
+func writeRecord(ran []stage) error {
+	page, err := os.ReadFile(record)
+	if err != nil {
+		return err
+	}
+	passed, failed := 0, 0
+	for _, s := range ran {
+		text, _ := os.ReadFile(filepath.Join(logs, s.target+".log")) //nolint:gosec // written by this run
+		p, f := specsIn(string(text))
+		passed, failed = passed+p, failed+f
+	}
+	commit, err := output("git", "rev-parse", "--short=12", "HEAD")
+	if err != nil {
+		return err
+	}
+	if changed, err := output("git", "status", "--porcelain"); err != nil || changed != "" {
+		commit += " with changes"
+	}
+	text, err := insert(string(page), rowOf(time.Now(), commit, ran, passed, failed))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(record, []byte(text), 0o644) //nolint:gosec // for everybody to read
+}
+
+// specsIn counts by the last run of each suite in a log. A second look comes after a first, of whose failures it says how they end.
+func specsIn(log string) (passed, failed int) {
+	for _, match := range counted.FindAllStringSubmatch(log, -1) {
+		p, _ := strconv.Atoi(match[1])
+		f, _ := strconv.Atoi(match[2])
+		if passed == 0 {
+			passed, failed = p, f
+			continue
+		}
+		passed, failed = passed+failed-f, f
+	}
+	return passed, failed
+}
+
+// runChanged makes a target if files that it depends on differ from those of the last green run of all tests.
+func runChanged(target string, paths []string) error {
+	page, err := os.ReadFile(record)
+	if err != nil {
+		return err
+	}
+	since := lastGreen(string(page))
+	if since == "" {
+		fmt.Printf("NOT TESTED: %s, since no run of all tests was green yet (%s)\n", target, record)
+		return nil
+	}
+	if exec.Command("git", "cat-file", "-e", since).Run() == nil {
+		changed, err := output("git", slices.Concat([]string{"diff", "--name-only", since, "--"}, paths)...)
+		if err != nil {
+			return err
+		}
+		if changed == "" {
+			fmt.Printf("as tested: %s, since what it depends on is that of %s, of which all tests were green\n", target, since)
+			return nil
+		}
+		fmt.Printf("changed since all tests of %s were green:\n%s\n", since, changed)
+	}
+	command := exec.Command("make", target) //nolint:gosec // given by the Makefile
+	command.Stdout, command.Stderr = os.Stdout, os.Stderr
+	return command.Run()
+}
+
+func output(name string, arguments ...string) (string, error) {
+	text, err := exec.Command(name, arguments...).Output() //nolint:gosec // git
+	return strings.TrimSpace(string(text)), err
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// logs is where each stage leaves its output.
+const logs = "artifacts/stages"
+
+// stage is a target of make, and how it ended.
+type stage struct {
+	target  string
+	vital   bool // nothing after it makes sense when it fails
+	took    time.Duration
+	failed  bool
+	reasons []string
+	flaked  []string // specs that were red once and green at the second look
+}
+
+// parseStages reads the targets; an exclamation mark makes a stage vital.
+func parseStages(targets []string) []stage {
+	var all []stage
+	for _, target := range targets {
+		name, vital := strings.CutSuffix(target, "!")
+		all = append(all, stage{target: name, vital: vital})
+	}
+	return all
+}
+
+func runStages(ctx context.Context, targets []string) ([]stage, error) {
+	if err := os.MkdirAll(logs, 0o750); err != nil {
+		return nil, err
+	}
+	var ran []stage
+	for _, s := range parseStages(targets) {
+		s = s.run(ctx)
+		ran = append(ran, s)
+		if s.failed && s.vital || ctx.Err() != nil {
+			break
+		}
+	}
+	fmt.Print(summary(ran))
+	for _, s := range ran {
+		if s.failed {
+			return ran, fmt.Errorf("not all stages passed; the output of each is in %s", logs)
+		}
+	}
+	return ran, ctx.Err()
+}
+
+func (s stage) run(ctx context.Context) stage {
+	begun := time.Now()
+	fmt.Printf("\n##### %s\n", s.target)
+	file := filepath.Join(logs, s.target+".log")
+	err := s.make(ctx, file)
+	s.took = time.Since(begun)
+	text, _ := os.ReadFile(file) //nolint:gosec // written a moment ago
+	s.flaked = flakes.FindAllString(string(text), -1)
+	if err == nil {
+		return s
+	}
+	s.failed = true
+	if s.reasons = reasonsIn(string(text)); len(s.reasons) == 0 {
+		s.reasons = []string{err.Error()}
+	}
+	return s
+}
+
+// make shows the output as it comes, and keeps it. The group of processes ends with the stage.
+func (s stage) make(ctx context.Context, file string) error {
+	kept, err := os.Create(file) //nolint:gosec // named after a target of make
+	if err != nil {
+		return err
+	}
+	defer kept.Close()
+	command := exec.CommandContext(ctx, "make", s.target) //nolint:gosec // given by the Makefile
+	both := io.MultiWriter(os.Stdout, kept)
+	command.Stdout, command.Stderr = both, both
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
+	command.WaitDelay = time.Minute
+	return command.Run()
+}
+
+var (
+	// says are lines by which tests and checks say that they failed: Go's, Ginkgo's, golangci-lint's, those of hack/verify.sh, and make's.
+	says = regexp.MustCompile(strings.Join([]string{
+		`^\s*--- FAIL: `, `^\s*\[(FAIL|PANICKED!|TIMEDOUT|INTERRUPTED)\] `, `^FAIL  `, `^panic: `,
+		`^\S+\.go:\d+:\d+: `, `^RED AGAIN: `, `: \*\*\* `,
+	}, "|"))
+	flakes = regexp.MustCompile(`(?m)^FLAKED: .*$`)
+	// explained are those whose next line has the reason.
+	explained = regexp.MustCompile(`^\s*--- FAIL: `)
+)
+
+// mostReasons is how many lines of a stage are told; more are in its log.
+const mostReasons = 20
+
+// reasonsIn finds the lines of a log that say what failed.
+func reasonsIn(log string) []string {
+	var found []string
+	seen := map[string]bool{}
+	lines := bufio.NewScanner(strings.NewReader(log))
+	lines.Buffer(nil, 1<<24)
+	open := false
+	for lines.Scan() && len(found) < mostReasons {
+		line := strings.TrimSpace(lines.Text())
+		switch {
+		case says.MatchString(lines.Text()) && !seen[line]:
+			seen[line] = true
+			found = append(found, shortened(line))
+		case open && line != "":
+			found[len(found)-1] = shortened(found[len(found)-1] + ": " + line)
+		}
+		open = explained.MatchString(lines.Text())
+	}
+	return found
+}
+
+func shortened(line string) string {
+	const most = 300
+	if len(line) > most {
+		return line[:most] + "…"
+	}
+	return line
+}
+
+// summary is the last that is printed: the minutes of each stage, and what failed.
+func summary(ran []stage) string {
+	var b strings.Builder
+	b.WriteString("\n##### stages\n")
+	for _, s := range ran {
+		fmt.Fprintf(&b, "%-6s %5.1f min  %s\n", verdict(!s.failed), s.took.Minutes(), s.target)
+	}
+	for _, s := range ran {
+		for _, line := range slices.Concat(s.flaked, s.reasons) {
+			fmt.Fprintf(&b, "%s: %s\n", s.target, line)
+		}
+	}
+	return b.String()
+}
+
+func verdict(ok bool) string {
+	if ok {
+		return "ok"
+	}
+	return "FAILED"
+}
