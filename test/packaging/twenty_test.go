@@ -321,7 +321,7 @@ func Test18VerifyRegenerates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, target := range []string{"bundle", "catalog"} {
-		if !regexp.MustCompile(`(?m)^check .+ generated ` + target + ` `).Match(script) {
+		if !regexp.MustCompile(`(?m)^  check .+ generated ` + target + ` `).Match(script) {
 			t.Errorf("hack/verify.sh does not regenerate the %s", target)
 		}
 	}
