@@ -38,6 +38,21 @@ func TestContainersOfFailedSpecsAreFoundByTheirLine(t *testing.T) {
 	}
 }
 
+func TestARunThatFailedAsAWholeIsNotLookedAtAgain(t *testing.T) {
+	failed := spec("backups", 44, "are written", types.SpecStateFailed)
+	if got := brokenBy(report(failed)); got != "" {
+		t.Errorf("one spec failed, and the run is said to be broken by %s", got)
+	}
+	late := report(failed)
+	late[0].SpecialSuiteFailureReasons = []string{"Suite Timeout Elapsed"}
+	uncleared := types.SpecReport{LeafNodeType: types.NodeTypeSynchronizedAfterSuite, State: types.SpecStateFailed}
+	for want, reports := range map[string][]types.Report{"Suite Timeout Elapsed": late, "SynchronizedAfterSuite": report(failed, uncleared)} {
+		if got := brokenBy(reports); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestASecondLookSaysWhatFlakedAndWhatIsRedAgain(t *testing.T) {
 	first := report(spec("a", 1, "x", types.SpecStateFailed), spec("a", 1, "y", types.SpecStateFailed),
 		spec("b", 2, "z", types.SpecStateFailed), spec("c", 3, "fine", types.SpecStatePassed))

@@ -1,5 +1,5 @@
-// Gate runs the stages of continuous integration, and its end-to-end specs. A red stage hides no other one: all run, and what failed is
-// told at the end. Failed specs get a second look, alone: what is green then is told as flaked, what is red again is red.
+// Gate runs the stages of continuous integration, and its end-to-end specs. A red stage hides no other one: all run, and the
+// summary says what failed. Failed specs run once more, alone: those that pass then are reported as flaked, those that fail again are red.
 package main
 
 import (

@@ -22,7 +22,7 @@ const (
 	artifacts = "artifacts"
 	// mostLooks is how many containers are looked at again: more than that is no accident.
 	mostLooks = 3
-	// slowest is how many specs are told by their time.
+	// slowest is how many specs are listed by their time.
 	slowest = 20
 )
 
@@ -37,6 +37,8 @@ func runSpecs(ctx context.Context, s suite) error {
 		return fmt.Errorf("no spec has the labels %s", s.labels)
 	case failure == nil || ctx.Err() != nil:
 		return cmp.Or(failure, ctx.Err())
+	case brokenBy(first) != "":
+		return fmt.Errorf("the run as a whole failed, so that a second look at some of it proves nothing: %s: %w", brokenBy(first), failure)
 	case len(again) == 0 || len(again) > mostLooks:
 		return fmt.Errorf("%d containers failed, of which at most %d are looked at again: %w", len(again), mostLooks, failure)
 	}
@@ -84,7 +86,7 @@ func (s suite) run(ctx context.Context, report string, flags ...string) ([]types
 // container is a Describe of the suite that failed, and the file and line by which Ginkgo finds it.
 type container struct{ name, place string }
 
-// failedContainers are those below the one that holds all. A failure of the suite's own set-up belongs to none.
+// failedContainers are those below the one that holds all.
 func failedContainers(reports []types.Report) []container {
 	var found []container
 	for spec := range specsOf(reports) {
@@ -98,6 +100,22 @@ func failedContainers(reports []types.Report) []container {
 		}
 	}
 	return found
+}
+
+// brokenBy is why a run failed as a whole: its time was over, a process ended, or what prepares or clears the cluster failed. Specs
+// that did not run because of it failed nowhere.
+func brokenBy(reports []types.Report) string {
+	for _, report := range reports {
+		if len(report.SpecialSuiteFailureReasons) > 0 {
+			return strings.Join(report.SpecialSuiteFailureReasons, ", ")
+		}
+	}
+	for spec := range specsOf(reports) {
+		if spec.Failed() && len(spec.ContainerHierarchyTexts) < 2 {
+			return spec.LeafNodeType.String() + ": " + reasonOf(spec)
+		}
+	}
+	return ""
 }
 
 // lookedAgain says of each spec that has failed how it ended the second time, with the reason of the first.
@@ -124,7 +142,7 @@ func reasonOf(spec types.SpecReport) string {
 	return shortened(strings.Join(strings.Fields(spec.FailureMessage()), " ") + " (" + filepath.Base(spec.FailureLocation().String()) + ")")
 }
 
-// slowestOf tells which specs took longest.
+// slowestOf lists the specs that took longest.
 func slowestOf(reports []types.Report) string {
 	var all []types.SpecReport
 	for spec := range specsOf(reports) {

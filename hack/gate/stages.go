@@ -104,7 +104,7 @@ var (
 	explained = regexp.MustCompile(`^\s*--- FAIL: `)
 )
 
-// mostReasons is how many lines of a stage are told; more are in its log.
+// mostReasons is how many lines of a stage are printed; more are in its log.
 const mostReasons = 20
 
 // reasonsIn finds the lines of a log that say what failed.
