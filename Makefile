@@ -107,8 +107,8 @@ modules: ## Fetch the Go modules of which the tests of each change are built
 
 .PHONY: test-all
 test-all: ## Every test, before a release: installers, stores, etcd processes, crashes at each write; recorded in docs/test-runs.md
-	@go run ./hack/gate all verify test-envtest test-etcd cluster-up! test-e2e test-matrix test-stores test-monitoring \
-	  test-certmanager helm-test olm-test scorecard test-long test-snapshots test-network test-dual-stack olmv1-test
+	@go run ./hack/gate all test-etcd test-stores cluster-up! helm-test olm-test scorecard test-monitoring test-certmanager \
+	  test-snapshots test-network verify test-envtest test-e2e test-matrix test-long test-dual-stack olmv1-test
 
 ##@ Tests
 

@@ -13,7 +13,7 @@ import (
 )
 
 const usage = `usage: gate stages TARGET…         makes each target, and tells at the end which failed and why; TARGET! ends the run early
-       gate all TARGET…            the same, recorded in ` + record + `
+       gate all TARGET…            the same, recorded in ` + record + `; begun again, it goes on after the stages that are green
        gate changed TARGET PATH…   makes the target if these files differ from those of the last green run of all tests
        gate specs -labels=…        runs end-to-end specs, and those that failed a second time`
 
@@ -33,11 +33,10 @@ func run(ctx context.Context, arguments []string) error {
 	}
 	switch arguments[0] {
 	case "stages":
-		_, err := runStages(ctx, arguments[1:])
+		_, err := runStages(ctx, "", arguments[1:])
 		return err
 	case "all":
-		ran, err := runStages(ctx, arguments[1:])
-		return errors.Join(err, writeRecord(ran))
+		return runAll(ctx, arguments[1:])
 	case "changed":
 		return runChanged(arguments[1], arguments[2:])
 	case "specs":

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,7 +64,25 @@ func insert(page, row string) (string, error) {
 	return before + head + row + after, nil
 }
 
-func writeRecord(ran []stage) error {
+// runAll makes all stages of a commit, and records how they ended.
+func runAll(ctx context.Context, targets []string) error {
+	commit, err := output("git", "rev-parse", "--short=12", "HEAD")
+	if err != nil {
+		return err
+	}
+	changed, err := output("git", "status", "--porcelain", "--", ".", ":!"+record)
+	if err != nil {
+		return err
+	}
+	if changed != "" {
+		ran, err := runStages(ctx, "", targets)
+		return errors.Join(err, writeRecord(commit+" with changes", ran))
+	}
+	ran, err := runStages(ctx, commit, targets)
+	return errors.Join(err, writeRecord(commit, ran))
+}
+
+func writeRecord(commit string, ran []stage) error {
 	if len(ran) == 0 {
 		return nil // nothing was tested
 	}
@@ -75,13 +95,6 @@ func writeRecord(ran []stage) error {
 		text, _ := os.ReadFile(filepath.Join(logs, s.target+".log")) //nolint:gosec // written by this run
 		p, f := specsIn(string(text))
 		passed, failed = passed+p, failed+f
-	}
-	commit, err := output("git", "rev-parse", "--short=12", "HEAD")
-	if err != nil {
-		return err
-	}
-	if changed, err := output("git", "status", "--porcelain"); err != nil || changed != "" {
-		commit += " with changes"
 	}
 	text, err := insert(string(page), rowOf(time.Now(), commit, ran, passed, failed))
 	if err != nil {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +42,21 @@ func TestARunWithChangesProvesNothingOfItsCommit(t *testing.T) {
 	}
 	if got := lastGreen(head); got != "" {
 		t.Errorf("of no run the last green one is %q", got)
+	}
+}
+
+func TestAStageIsNotMadeAgainAtACommitWhereItWasGreen(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lint.green")
+	if err := os.WriteFile(file, []byte("0123456789ab 1m30s"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for commit, want := range map[string]time.Duration{"0123456789ab": 90 * time.Second, "ba9876543210": 0, "": 0} {
+		if got := greenBefore(file, commit); got != want {
+			t.Errorf("at %q: it took %v, want %v", commit, got, want)
+		}
+	}
+	if got := greenBefore(file+"x", ""); got != 0 {
+		t.Errorf("a stage that never was green took %v", got)
 	}
 }
 

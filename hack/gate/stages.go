@@ -38,13 +38,15 @@ func parseStages(targets []string) []stage {
 	return all
 }
 
-func runStages(ctx context.Context, targets []string) ([]stage, error) {
+// runStages makes one target after the other. With a commit, those that were green at it before, in this folder, are not made again: a run
+// of hours that ended early goes on where it was.
+func runStages(ctx context.Context, commit string, targets []string) ([]stage, error) {
 	if err := os.MkdirAll(logs, 0o750); err != nil {
 		return nil, err
 	}
 	var ran []stage
 	for _, s := range parseStages(targets) {
-		s = s.run(ctx)
+		s = s.run(ctx, commit)
 		ran = append(ran, s)
 		if s.failed && s.vital || ctx.Err() != nil {
 			break
@@ -59,15 +61,23 @@ func runStages(ctx context.Context, targets []string) ([]stage, error) {
 	return ran, ctx.Err()
 }
 
-func (s stage) run(ctx context.Context) stage {
+func (s stage) run(ctx context.Context, commit string) stage {
 	begun := time.Now()
 	fmt.Printf("\n##### %s\n", s.target)
 	file := filepath.Join(logs, s.target+".log")
-	err := s.make(ctx, file)
-	s.took = time.Since(begun)
+	green := filepath.Join(logs, s.target+".green")
+	var err error
+	if s.took = greenBefore(green, commit); s.took > 0 {
+		fmt.Printf("was green at %s before\n", commit)
+	} else {
+		_ = os.Remove(green) // it may be of another commit
+		err = s.make(ctx, file)
+		s.took = time.Since(begun)
+	}
 	text, _ := os.ReadFile(file) //nolint:gosec // written a moment ago
 	s.flaked = flakes.FindAllString(string(text), -1)
 	if err == nil {
+		_ = os.WriteFile(green, []byte(commit+" "+s.took.String()), 0o600) // else it is made again
 		return s
 	}
 	s.failed = true
@@ -75,6 +85,17 @@ func (s stage) run(ctx context.Context) stage {
 		s.reasons = []string{err.Error()}
 	}
 	return s
+}
+
+// greenBefore is how long a stage took that was green at this commit; 0 if it was not, or has files that no commit has.
+func greenBefore(file, commit string) time.Duration {
+	text, _ := os.ReadFile(file) //nolint:gosec // named after a target of make
+	of, took, _ := strings.Cut(string(text), " ")
+	if of == "" || of != commit {
+		return 0
+	}
+	d, _ := time.ParseDuration(took)
+	return d
 }
 
 // make shows the output as it comes, and keeps it. The group of processes ends with the stage.
