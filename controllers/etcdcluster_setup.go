@@ -29,8 +29,6 @@ import (
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
-// +kubebuilder:rbac:groups=apps,resources=statefulsets,verbs=get
-// +kubebuilder:rbac:groups=apps,resources=statefulsets/scale,verbs=get;update
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=networkpolicies,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=cert-manager.io,resources=certificates,verbs=get;create;patch
@@ -44,6 +42,10 @@ import (
 // +kubebuilder:rbac:roleName=manager-cluster-role,groups="",resources=persistentvolumes,verbs=get
 // +kubebuilder:rbac:roleName=manager-cluster-role,groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:roleName=manager-cluster-role,groups=coordination.k8s.io,resources=leases,resourceNames=etcd-operator.dev,verbs=get
+
+// What is for the adoption of a running cluster alone. Nobody has this role until it is bound: whoever scales StatefulSets can stop what others run.
+// +kubebuilder:rbac:roleName=adoption-role,groups=apps,resources=statefulsets,verbs=get
+// +kubebuilder:rbac:roleName=adoption-role,groups=apps,resources=statefulsets/scale,verbs=get;update
 
 // SetupWithManager watches EtcdClusters and everything that is made for them.
 func (r *EtcdClusterReconciler) SetupWithManager(manager ctrl.Manager) error {

@@ -17,6 +17,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -295,6 +296,7 @@ func (s *source) read(etcd *clientv3.Client) map[string]string {
 // startOperatorInCluster starts an operator that finds hosts as Pods do, by the cluster's DNS.
 func startOperatorInCluster(namespace string) *operator {
 	GinkgoHelper()
+	mayAdopt(namespace)
 	if !isLocal() {
 		return startOperator(namespace)
 	}
@@ -308,6 +310,21 @@ func startOperatorInCluster(namespace string) *operator {
 	o.resolver = file
 	o.start()
 	return o
+}
+
+// mayAdopt gives the deployed operator its role for adoptions, in one namespace, as the guide does.
+func mayAdopt(namespace string) {
+	GinkgoHelper()
+	user := actingAsOperator().Impersonate.UserName
+	if user == "" {
+		return // operators are administrators
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "etcd-operator-adoption"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "etcd-operator-adoption-role"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}
+	Expect(client.IgnoreAlreadyExists(api.Create(ctx, binding))).To(Succeed())
 }
 
 // resolving runs a command in a mount namespace of its own, with another resolv.conf.

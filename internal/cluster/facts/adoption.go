@@ -42,7 +42,10 @@ func adopting(s Snapshot) cluster.Adoption {
 		a.Services = append(a.Services, named)
 	}
 	if spec.StatefulSet != "" {
-		a.Workload = cluster.Workload{Name: spec.StatefulSet, Missing: s.Workload == nil}
+		a.Workload = cluster.Workload{Name: spec.StatefulSet, Missing: s.Workload == nil && !s.WorkloadForbidden}
+		if s.WorkloadForbidden {
+			a.Workload.Refused = forbidden(spec.StatefulSet)
+		}
 		if s.Workload != nil {
 			a.Workload.Replicas = int(ptr.Deref(s.Workload.Spec.Replicas, 1))
 			a.Workload.Refused = c.MayUse("statefulset/"+spec.StatefulSet, s.Workload.Annotations)
@@ -177,7 +180,17 @@ func (j *builder) unfit(answers []*Answer) string {
 	if w := j.v.Adoption.Workload; w.Name != "" && w.Missing {
 		return fmt.Sprintf("StatefulSet %s, which bootstrap.adopt.statefulSet names, does not exist", w.Name)
 	}
-	return cmp.Or(j.v.Adoption.Workload.Refused, j.unfitToKeep())
+	if refused := j.v.Adoption.Workload.Refused; refused != "" {
+		return refused
+	}
+	return j.unfitToKeep()
+}
+
+// forbidden says how the operator gets the rights that only adoptions need.
+func forbidden(set string) string {
+	return "the operator may not read and scale StatefulSet " + set + ": bind its ClusterRole for adoptions to its service account in this " +
+		"namespace, as in: kubectl create rolebinding etcd-operator-adoption --clusterrole=etcd-operator-adoption-role " +
+		"--serviceaccount=etcd-operator-system:etcd-operator-controller-manager"
 }
 
 // otherCluster says whether the endpoints are of several clusters.

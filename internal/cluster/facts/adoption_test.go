@@ -181,3 +181,16 @@ func TestServicesThatOthersEdit(t *testing.T) {
 		t.Error("it does not agree any more")
 	}
 }
+
+// TestARightThatAdoptionsNeed: a StatefulSet that the operator may not read is no missing one, and is said before anything begins.
+func TestARightThatAdoptionsNeed(t *testing.T) {
+	s := running()
+	s.Workload, s.WorkloadForbidden = nil, true
+	for _, volumes := range []v1beta1.SourceVolumes{v1beta1.CopyVolumes, v1beta1.KeepVolumes} {
+		s.Cluster.Spec.Bootstrap.Adopt.Volumes = volumes
+		a := facts.View(*s, &memory.Cluster{}).Adoption
+		if a.Workload.Missing || !strings.Contains(a.Unfit, "--clusterrole=etcd-operator-adoption-role") {
+			t.Errorf("volumes %s: %+v, unfit: %s", volumes, a.Workload, a.Unfit)
+		}
+	}
+}

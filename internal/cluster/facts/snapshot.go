@@ -55,6 +55,8 @@ type Snapshot struct {
 	SourceServices map[string]*corev1.Service // that an adoption names, by name
 	Workload       *appsv1.StatefulSet        // the StatefulSet that an adoption names; nil: none
 
+	WorkloadForbidden bool // the operator may not read that StatefulSet
+
 	// Of an adoption that keeps volumes: the Pods of that StatefulSet, and the claims with the names that members of ours have, by name.
 	SourcePods   map[string]*corev1.Pod
 	SourceClaims map[string]*corev1.PersistentVolumeClaim

@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
@@ -29,6 +30,10 @@ func (o *Observer) sources(ctx context.Context, s *facts.Snapshot) error {
 	}
 	var err error
 	s.Workload, err = read(ctx, o.Live, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: adopt.StatefulSet}, &appsv1.StatefulSet{})
+	if apierrors.IsForbidden(err) {
+		s.WorkloadForbidden = true
+		return nil
+	}
 	if err != nil || !adopt.Keeps() {
 		return err
 	}
