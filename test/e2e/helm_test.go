@@ -107,6 +107,18 @@ func throughHelm() {
 		Expect(value(cluster, "key")).To(Equal("value"))
 	})
 
+	It("says what leaving out the CRDs deletes, before it does", func() {
+		helmDoes("upgrade", append([]string{chart, "--set", "crds.keep=false"}, thisImage()...)...)
+		without := append([]string{
+			"upgrade", releaseName, chart, "--namespace", deployment.Namespace, "--set", "crds.install=false",
+		}, thisImage()...)
+		output, err := helm(without...)
+		Expect(err).To(HaveOccurred())
+		Expect(output).To(ContainSubstring("every EtcdCluster with its data; there are 1 now"))
+		helmDoes("upgrade", append([]string{chart, "--set", "crds.keep=true"}, thisImage()...)...)
+		Expect(now(cluster).DeletionTimestamp).To(BeNil())
+	})
+
 	It("runs a second operator, for namespaces of its own", Label("long"), func() {
 		home, theirs := newNamespace(), newNamespace()
 		helmDoes("upgrade", append([]string{chart, "--set", "watchNamespaces={" + users + "}"}, thisImage()...)...)
