@@ -220,8 +220,8 @@ func (j *builder) unfitMember(m cluster.UnknownMember) string {
 		return fmt.Sprintf("its member %s has a name that a member of this EtcdCluster is to have: choose another name for the "+
 			"EtcdCluster", m.Name)
 	case !hasScheme(m.PeerURL, wanted):
-		return fmt.Sprintf("its member %s has the peer URL %s, and members of this EtcdCluster have %s: set tls.mode accordingly", m.Name,
-			m.PeerURL, wanted)
+		return fmt.Sprintf("its member %s has the peer URL %s, and clients reach the cluster by %s: members of an EtcdCluster have one scheme for "+
+			"both; give its members that peer URL first, or copy the data with bootstrap.copy", m.Name, m.PeerURL, wanted)
 	case !m.Healthy:
 		return fmt.Sprintf("its member %s does not serve reads at any of the URLs that it advertises: all members have to, so that none is "+
 			"missed while others join", m.Name)

@@ -76,9 +76,9 @@ func TestSourcesThatAreUnfit(t *testing.T) {
 		"choose another name for the EtcdCluster": func(s *facts.Snapshot) {
 			s.List[0].Name = "a-0"
 		},
-		"set tls.mode accordingly":         func(s *facts.Snapshot) { s.List[0].PeerURLs = []string{"https://old-0:2380"} },
-		"does not serve reads":             func(s *facts.Snapshot) { s.Answers[2].Read = errors.New("timeout") },
-		"ask for a larger volume or quota": func(s *facts.Snapshot) { s.Answers[0].Status.DBSize = 2 << 30 },
+		"or copy the data with bootstrap.copy": func(s *facts.Snapshot) { s.List[0].PeerURLs = []string{"https://old-0:2380"} },
+		"does not serve reads":                 func(s *facts.Snapshot) { s.Answers[2].Read = errors.New("timeout") },
+		"ask for a larger volume or quota":     func(s *facts.Snapshot) { s.Answers[0].Status.DBSize = 2 << 30 },
 		"are of different clusters": func(s *facts.Snapshot) {
 			s.Answers[2].Status.ClusterID, s.Answers[2].Status.MemberID = 8, 30
 		},
