@@ -22,7 +22,7 @@ import (
 // are trusted beside it. All state of a rotation is here.
 type Authority struct {
 	pki.Pair              // signs; one that was lost has no key
-	Adopted      bool     // it is of a running cluster that is adopted, and rotated when it is
+	Adopted      bool     // it is of a cluster that was adopted: that of peers is rotated then, that of clients when it is asked for
 	External     bool     // its key is not in this cluster: CertPEM may be several
 	Next         pki.Pair // is trusted, and signs nothing yet; empty if there is none
 	NextExternal bool     // so is the next one
@@ -38,7 +38,7 @@ const (
 	ByRequest = "Request" // a person has asked for it
 	ByLoss    = "Lost"    // it cannot sign any more
 	ByEnd     = "Ended"   // nothing that it has signed is valid any more
-	ByOrigin  = "Adopted" // it is of a cluster that was adopted
+	ByOrigin  = "Adopted" // it is that of the peers of a cluster that was adopted
 	BySource  = "Source"  // certificates are to be by another one, external or ours
 )
 

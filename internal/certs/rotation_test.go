@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
@@ -311,6 +312,32 @@ func TestFault62RotationInPasses(t *testing.T) {
 	}
 }
 
+// TestClientsOfAnAdoptedClusterGoOn: one that has nothing but what the sources gave it, and never gets anything else, connects and is
+// trusted before, while and after the authority of peers is replaced. That of clients is replaced once it is asked for.
+func TestClientsOfAnAdoptedClusterGoOn(t *testing.T) {
+	for seed := range uint64(5) {
+		l := newLand(t, seed)
+		for _, name := range certs.Authorities(l.c) {
+			metav1.SetMetaDataAnnotation(&l.secrets[name].ObjectMeta, v1beta1.AnnotationAdoptedAuthority, "true")
+		}
+		old := &pod{name: "a client of the sources", mounted: l.secrets[l.c.ClientSecret()], refresh: l.at.AddDate(9, 0, 0)}
+		l.apps = append(l.apps, old)
+		peers, clients := string(l.held().PeerCA.CertPEM), string(l.held().ClientCA.CertPEM)
+		l.until("peers rotated", 20*time.Minute, func() bool {
+			return string(l.held().PeerCA.CertPEM) != peers && !l.held().IsRotating()
+		})
+		for range 100 {
+			l.tick(time.Minute)
+		}
+		if string(l.held().ClientCA.CertPEM) != clients || l.held().IsRotating() {
+			t.Errorf("seed %d: the authority of clients was replaced, and nobody asked: %v", seed, l.history)
+		}
+		l.apps = slices.DeleteFunc(l.apps, func(p *pod) bool { return p == old })
+		l.c.Annotations = map[string]string{v1beta1.AnnotationRotate: "client:now"}
+		l.until("clients rotated", 20*time.Minute, func() bool { return l.isRotated([]byte(clients)) })
+	}
+}
+
 // isRotated says whether the authority is another one, nothing goes on, and members run with what is trusted.
 func (l *land) isRotated(first []byte) bool {
 	held := l.held()
@@ -389,6 +416,7 @@ func TestWhatBeginsARotation(t *testing.T) {
 		at      time.Duration
 		peerAge time.Duration // by which that of peers is younger
 		taken   string        // request that was acted on before
+		adopted bool          // both are of a cluster that was adopted
 		want    string
 	}{
 		{name: "young"},
@@ -405,6 +433,12 @@ func TestWhatBeginsARotation(t *testing.T) {
 		{name: "the other one", request: "client:2026", want: "introduce example-client-ca Request"},
 		{name: "once", request: "2026", taken: "2026"},
 		{name: "again", request: "2027", taken: "2026", want: "introduce example-client-ca Request, introduce example-peer-ca Request"},
+		{name: "adopted", adopted: true, want: "introduce example-peer-ca Adopted"},
+		{name: "adopted, and old", adopted: true, at: life/100*67 + time.Minute, want: "introduce example-peer-ca Adopted"},
+		{
+			name: "adopted, and asked for", adopted: true, request: "client:2026",
+			want: "introduce example-client-ca Request, introduce example-peer-ca Adopted",
+		},
 		{name: "ended", at: life + time.Minute, want: "renew example-client-ca Ended, renew example-peer-ca Ended"},
 	} {
 		t.Run(of.name, func(t *testing.T) {
@@ -423,6 +457,11 @@ func TestWhatBeginsARotation(t *testing.T) {
 			if of.taken != "" {
 				for _, name := range certs.Authorities(c) {
 					secrets[name].Annotations = map[string]string{v1beta1.AnnotationRotate: of.taken}
+				}
+			}
+			for _, name := range certs.Authorities(c) {
+				if of.adopted {
+					metav1.SetMetaDataAnnotation(&secrets[name].ObjectMeta, v1beta1.AnnotationAdoptedAuthority, "true")
 				}
 			}
 			c.Annotations = map[string]string{v1beta1.AnnotationRotate: of.request}

@@ -41,7 +41,7 @@ func adoptions() {
 		Expect(s.claims()).To(HaveLen(3), "its volumes are kept")
 	})
 
-	It("takes over a StatefulSet with certificates of its own authority, which is rotated out afterwards", Label("long"), func() {
+	It("takes over a StatefulSet with certificates of its own authority, which stays that of its clients", Label("long"), func() {
 		needsService()
 		namespace := newNamespace()
 		startOperatorInCluster(namespace)
@@ -53,15 +53,20 @@ func adoptions() {
 			a.PeerAuthorityRef, a.ClientAuthorityRef = &v1beta1.LocalSecret{Name: s.name + "-ca"}, &v1beta1.LocalSecret{Name: s.name + "-ca"}
 		}))
 		writer := s.client(s.serviceURL())
+		old := s.identity()
 		beats := writesWhile(writer, func() { isAdopted(c) })
 		Expect(beats.Gap).To(BeNumerically("<", outage))
 		s.isStopped()
 		Expect(s.read(writer)).To(Equal(before))
+		ours := signers(c)
 		Eventually(func(g Gomega) {
+			Expect(s.connects(old)).To(Succeed(), "a new connection by the authority and the certificate of before")
+			g.Expect(signersNow(g, c)["peer"]).NotTo(Equal(ours["peer"]), "that of peers is replaced")
 			for _, a := range read(g, c).Status.Authorities {
-				g.Expect(a.Phase).NotTo(Equal(v1beta1.RotationStable), "the rotation of %s to begin", a.Name)
+				g.Expect(a.Phase).To(Equal(v1beta1.RotationStable), a.Name)
 			}
-		}).Should(Succeed())
+		}).WithTimeout(rotationTakes).WithPolling(time.Second).Should(Succeed())
+		Expect(signers(c)["client"]).To(Equal(ours["client"]), "nobody has asked for another authority of clients")
 	})
 
 	It("keeps the volumes of a StatefulSet, while clients write by its Service and the operator is killed", Label("long"), func() {
