@@ -46,7 +46,8 @@ type Adopt struct {
 	PeerAuthorityRef *LocalSecret `json:"peerAuthorityRef,omitempty"`
 
 	// clientAuthorityRef names the Secret with the certificate authority of its clients, as peerAuthorityRef. With it, clients that trust
-	// that authority, and have certificates of it, are served by the members that join. Default: an authority of the operator, which they
+	// that authority, and have certificates of it, are served by the members that join, and go on until its rotation is asked for by the
+	// annotation etcd-operator.dev/rotate: it is never replaced before, unless it ends. Default: an authority of the operator, which they
 	// have yet to trust.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authority of the Sources' Clients",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
@@ -146,6 +147,9 @@ type SourceMember struct {
 // AnnotationUndoAdoption, with the value true, has the members that have joined leave again, while at least one of the sources is left.
 const AnnotationUndoAdoption = "etcd-operator.dev/undo-adoption"
 
+// FinalizerAdoption is on an EtcdCluster while it adopts a running cluster: if it is deleted, it stays until its members have left that.
+const FinalizerAdoption = "etcd-operator.dev/adoption"
+
 // AnnotationAdoptedBy is on a Secret, a Service or a StatefulSet that an adoption may use: the name of the EtcdCluster. A password goes to
 // the endpoints that the EtcdCluster names, and an authority signs what it asks for, so that whoever may write the object has to agree.
 const AnnotationAdoptedBy = "etcd-operator.dev/adopted-by"
@@ -183,6 +187,11 @@ func (c *EtcdCluster) Adopts() *Adopt {
 		return nil
 	}
 	return c.Spec.Bootstrap.Adopt
+}
+
+// IsAdopting says whether members of a running cluster and those of the operator are one cluster.
+func (c *EtcdCluster) IsAdopting() bool {
+	return c.Status.Adoption != nil && c.Status.Adoption.CompletedAt == nil
 }
 
 // SourceSecrets are the Secrets of the user that an adoption or a copy reads, by their names.

@@ -134,8 +134,11 @@ const (
 	// FormatReplaying is that of a cluster whose volumes are being filled with a backup and the log after it: an operator that knows no
 	// log would restore the backup alone.
 	FormatReplaying = 5
+	// FormatAdopting is that of a cluster that adopts a running one: an operator that knows no adoptions would forget whose members the
+	// others are, and one that does not undo them would stop members on which their quorum depends.
+	FormatAdopting = 6
 	// StatusFormat is the newest format that this operator understands.
-	StatusFormat = FormatReplaying
+	StatusFormat = FormatAdopting
 )
 
 // FieldOwner is the field manager of everything that the operator writes.
@@ -161,9 +164,14 @@ var MaxQuota = resource.MustParse("8Gi")
 // DefaultSize is spec.size when it is not given.
 const DefaultSize = 3
 
-// Size is the number of voting members that is wanted; 0 hibernates.
+// Size is the number of voting members that is wanted; 0 hibernates. While a running cluster is adopted 0 does not count: members that have
+// joined stay.
 func (c *EtcdCluster) Size() int {
-	return int(ptr.Deref(c.Spec.Size, DefaultSize))
+	size := int(ptr.Deref(c.Spec.Size, DefaultSize))
+	if size == 0 && c.IsAdopting() {
+		return max(len(c.Status.Members), 1)
+	}
+	return size
 }
 
 // VolumeSize is the size that the spec gives to each member's volume or emptyDir.
@@ -304,8 +312,10 @@ func (c *EtcdCluster) ClientCA() string { return c.Name + "-client-ca" }
 // PeerCA is the name of the Secret with the authority for members among themselves.
 func (c *EtcdCluster) PeerCA() string { return c.Name + "-peer-ca" }
 
-// IsHeld says whether the EtcdCluster stays, if it is deleted, until its last backup is verified.
-func (c *EtcdCluster) IsHeld() bool { return slices.Contains(c.Finalizers, FinalizerLastBackup) }
+// IsHeld says whether the EtcdCluster stays, if it is deleted, until its last backup is verified, or its adoption is undone.
+func (c *EtcdCluster) IsHeld() bool {
+	return slices.Contains(c.Finalizers, FinalizerLastBackup) || slices.Contains(c.Finalizers, FinalizerAdoption)
+}
 
 // IsGoing says whether the EtcdCluster is being deleted, and nothing is to be done before it is gone.
 func (c *EtcdCluster) IsGoing() bool { return c.DeletionTimestamp != nil && !c.IsHeld() }

@@ -406,6 +406,30 @@ func TestScaleSubresourceKeepsTheRuleOfSizes(t *testing.T) {
 	}
 }
 
+// TestSizeOfAClusterThatAdopts: it does not become 0 by any way while members of others are beside ours, and an older one that is 0 has
+// its status written.
+func TestSizeOfAClusterThatAdopts(t *testing.T) {
+	const spec = "{size: %d, tls: {mode: Disabled}, bootstrap: {adopt: {endpoints: ['http://a:2379']}}}"
+	c := create(t, "adopting", fmt.Sprintf(spec, 3))
+	write := func(status *v1beta1.AdoptionStatus) {
+		c := get(t, "adopting")
+		c.Status.Adoption = status
+		wantAccepted(t, server.Status().Update(t.Context(), c), "its status")
+	}
+	begun := &v1beta1.AdoptionStatus{Sources: []v1beta1.SourceMember{}, StartedAt: metav1.Now().Rfc3339Copy()}
+	write(begun)
+	wantRefused(t, tryUpdate(t, "adopting", fmt.Sprintf(spec, 0)), "size 0", "spec.size", "while a running cluster is adopted")
+	body := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Name: c.Name, Namespace: c.Namespace}}
+	err := server.SubResource("scale").Update(t.Context(), c, client.WithSubResourceBody(body))
+	wantRefused(t, err, "scale to 0", "while a running cluster is adopted")
+	wantAccepted(t, tryUpdate(t, "adopting", fmt.Sprintf(spec, 5)), "size 5")
+	ended := begun.DeepCopy()
+	ended.CompletedAt = &begun.StartedAt
+	write(ended)
+	wantAccepted(t, tryUpdate(t, "adopting", fmt.Sprintf(spec, 0)), "size 0 when it is complete")
+	write(begun)
+}
+
 var restores = []refusal{
 	{
 		name: "a restore without volumes", bad: "{storage: {ephemeral: {}}, bootstrap: {restore: {backup: first}}}",

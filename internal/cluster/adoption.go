@@ -19,6 +19,8 @@ type Source struct {
 type Adoption struct {
 	Wanted bool // it is asked for, and not complete
 	Undo   bool // members that have joined are to leave again
+	Held   bool // the EtcdCluster stays, if it is deleted, until they have
+	Sleepy bool // the size is 0, which does not count before it is complete
 	// Unreachable says why the running cluster could not be read before the adoption begins; empty if it could.
 	Unreachable string
 	// Unfit says why it cannot be adopted as it is, and what to do; empty if it can.

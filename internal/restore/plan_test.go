@@ -184,6 +184,10 @@ func (w *requestWorld) cluster(key, value string) {
 		c.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	case "size":
 		c.Spec.Size = ptr.To(int32(number)) //nolint:gosec // a small number
+	case "adopts":
+		c.Status.Adoption = &v1beta1.AdoptionStatus{}
+	case "owns":
+		c.Status.Adoption.CompletedAt = &metav1.Time{Time: w.view.Now}
 	case "paused":
 		w.view.Paused = "spec.paused is true"
 	case "unpaused":

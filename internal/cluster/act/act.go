@@ -56,7 +56,11 @@ func (a *Actor) Do(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, 
 	a.wake(ctx, c, v)
 	one := *a
 	one.asked, one.view = asked, v
-	return one.do(ctx, c, v, step)
+	err := one.do(ctx, c, v, step)
+	if v.Adoption.Held && c.DeletionTimestamp != nil && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return one.hold(ctx, c, plan.Hold{Adoption: true}) // its members cannot come back, and the namespace would never end
+	}
+	return err
 }
 
 func (a *Actor) do(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, step plan.Step) error {

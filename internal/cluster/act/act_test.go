@@ -392,6 +392,10 @@ var steps = []struct {
 		},
 	},
 	{
+		step: plan.Hold{Held: true, Adoption: true}, writes: 1,
+		set: func(t *testing.T) *scene { return newScene(t, example(), seen()) },
+	},
+	{
 		step: plan.Quarantine{Name: "a-2"}, writes: 1,
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), claim("a-2")) },
 	},

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -65,11 +66,15 @@ func (a *Actor) hold(ctx context.Context, c *v1beta1.EtcdCluster, s plan.Hold) e
 	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(c), now); err != nil {
 		return fmt.Errorf("read the EtcdCluster again: %w", err)
 	}
-	changed := now.DeepCopy()
+	changed, finalizer, ends := now.DeepCopy(), v1beta1.FinalizerLastBackup, ""
+	if s.Adoption {
+		finalizer, ends = v1beta1.FinalizerAdoption, metav1.FinalizerDeleteDependents
+	}
 	if s.Held {
-		controllerutil.AddFinalizer(changed, v1beta1.FinalizerLastBackup)
+		controllerutil.AddFinalizer(changed, finalizer)
+		controllerutil.RemoveFinalizer(changed, ends)
 	} else {
-		controllerutil.RemoveFinalizer(changed, v1beta1.FinalizerLastBackup)
+		controllerutil.RemoveFinalizer(changed, finalizer)
 	}
 	unchanged := client.MergeFromWithOptions(now, client.MergeFromWithOptimisticLock{})
 	err := a.Client.Patch(ctx, changed, unchanged, client.FieldOwner(v1beta1.FieldOwner))

@@ -28,10 +28,11 @@ func adopting(s Snapshot) cluster.Adoption {
 	c := s.Cluster
 	spec := c.Adopts()
 	if spec == nil {
-		return cluster.Adoption{}
+		return cluster.Adoption{Held: slices.Contains(c.Finalizers, v1beta1.FinalizerAdoption)}
 	}
 	a := cluster.Adoption{
-		Wanted: true, Undo: c.Annotations[v1beta1.AnnotationUndoAdoption] == "true", At: s.Now.Unix(), Keeps: spec.Keeps(),
+		Wanted: true, Undo: c.Annotations[v1beta1.AnnotationUndoAdoption] == "true" || c.DeletionTimestamp != nil, At: s.Now.Unix(),
+		Keeps: spec.Keeps(), Sleepy: ptr.Deref(c.Spec.Size, 1) == 0, Held: slices.Contains(c.Finalizers, v1beta1.FinalizerAdoption),
 	}
 	for _, name := range spec.Services {
 		service := s.SourceServices[name]
@@ -97,6 +98,9 @@ func isRepeated(answers []*Answer, i int) bool {
 func (j *builder) adoption() {
 	if !j.v.Adoption.Wanted {
 		return
+	}
+	if j.v.Adoption.Sleepy {
+		j.v.Want.Size = max(j.v.Want.Size, len(j.listed())) // the status may be older than what etcd lists
 	}
 	answers := j.credible()
 	for i := range j.v.Unknown {

@@ -32,9 +32,9 @@ func restoring(c *v1beta1.EtcdCluster) cluster.Restore {
 }
 
 // isReplacing says whether the members of a restore in place replace the others: the volumes of the new ones have had the data, and only
-// an undo goes back.
+// an undo goes back. While a running cluster is adopted none is replaced: its quorum depends on them.
 func isReplacing(c *v1beta1.EtcdCluster) bool {
-	return c.IsRestoring() && c.Status.Restore.RestoredAt != nil
+	return c.IsRestoring() && c.Status.Restore.RestoredAt != nil && !c.IsAdopting()
 }
 
 // choose records the members that replace the others, whether or not they have any object.

@@ -75,6 +75,41 @@ func undoAdoption(v cluster.View) Step {
 	return removeOurs(v, ours[len(ours)-1])
 }
 
+// holdAdoption keeps the EtcdCluster, if it is deleted, while its members and the sources are one cluster: all of them would end at once, and
+// not count. Where volumes are kept there is no way back, and the way on ends here before the deletion policy takes effect: volumes stay.
+func holdAdoption(v cluster.View) Step {
+	a, b := v.Adoption, v.Backup
+	goesOn := a.Wanted && v.Planned()
+	release := func(because string) Step { return Hold{Adoption: true, Because: because} }
+	switch {
+	case !b.Leaving && goesOn != a.Held:
+		return Hold{Adoption: true, Held: goesOn, Because: "the adoption is complete"}
+	case !b.Leaving || !a.Held:
+		return nil
+	case b.Orphans:
+		return release("it was deleted without what it owns (cascade=orphan), which stays as it is")
+	case !goesOn, v.Unread == "" && len(v.Sources()) == 0:
+		return release("none of the members is left that were there before")
+	case isUndone(v):
+		return release("its adoption is undone")
+	case b.Cascades:
+		return Hold{Adoption: true, Held: true}
+	}
+	return nil
+}
+
+// isUndone says whether no member of ours is left in the running cluster, and all else is as it was.
+func isUndone(v cluster.View) bool { return v.Unread == "" && undoAdoption(v) == undone }
+
+// stayAwake is what of the size 0 takes effect before the adoption is complete.
+func stayAwake(v cluster.View) Step {
+	if !v.Adoption.Sleepy || len(v.Sources()) == 0 {
+		return nil
+	}
+	return refuse("spec.size is 0, and the members that have joined go on: the quorum of the cluster that is adopted needs them; set spec.size " +
+		"to 3 to go on, or the annotation etcd-operator.dev/undo-adoption to true to have them leave")
+}
+
 // undone is the end of the way back.
 var undone = Wait{For: "the EtcdCluster to be deleted: its adoption is undone, and none of its members is left in the running cluster"}
 

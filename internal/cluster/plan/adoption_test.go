@@ -17,7 +17,9 @@ func parseAdoption(t *testing.T, d *datadriven.TestData, v *cluster.View) {
 	if !d.HasArg("adopt") {
 		return
 	}
-	v.Adoption.Wanted, v.Adoption.Undo, v.Adoption.ClusterID, v.Adoption.At = true, d.HasArg("undo"), clusterID, 1
+	v.Adoption.Wanted, v.Adoption.ClusterID, v.Adoption.At = true, clusterID, 1
+	v.Adoption.Undo, v.Adoption.Sleepy = d.HasArg("undo") || d.HasArg("leaving") || d.HasArg("cascades"), d.HasArg("sleepy")
+	v.Adoption.Held = v.Record.Token != "" && !d.HasArg("free")
 	if d.HasArg("away") {
 		v.Adoption.Unreachable = "no member answers"
 	}
@@ -106,6 +108,7 @@ func TestAdoptionsKeepAQuorum(t *testing.T) {
 				steps := adoptAll(t, sources, size, -1)
 				for turned := range steps {
 					adoptAll(t, sources, size, turned)
+					deleteAdopting(t, sources, size, turned)
 				}
 			})
 		}
@@ -114,6 +117,54 @@ func TestAdoptionsKeepAQuorum(t *testing.T) {
 
 // adoptAll is how many steps an adoption takes that is undone after so many of them; -1: it is not.
 func adoptAll(t *testing.T, sources, size, turned int) int {
+	w := adoptingWorld(sources, size)
+	v := &w.view
+	for taken := range 200 {
+		if taken == turned {
+			v.Adoption.Undo = true
+		}
+		w.advance(t)
+		step, _ := plan.Next(*v)
+		if (step == plan.Done{}) || v.Adoption.Undo && plan.Rests(step) && len(v.Unknown) > 0 {
+			mustHaveEnded(t, *v, sources, size)
+			return taken + 1
+		}
+	}
+	t.Fatal("the adoption never ends")
+	return 0
+}
+
+// deleteAdopting deletes the EtcdCluster after so many steps: it is gone only when none of its members is left beside a source.
+func deleteAdopting(t *testing.T, sources, size, deleted int) {
+	w := adoptingWorld(sources, size)
+	v := &w.view
+	for taken := range 200 {
+		if taken == deleted {
+			v.Backup.Leaving, v.Adoption.Undo, v.Deleting = true, v.Adoption.Wanted, !v.Adoption.Held
+		}
+		if v.Deleting {
+			if ours := v.Count(cluster.IsListed); ours > 0 && len(v.Unknown) > 0 || v.Adoption.Services[0].Switched && len(v.Unknown) > 0 {
+				t.Errorf("deleted after %d steps: gone with %d members beside %d sources", deleted, ours, len(v.Unknown))
+			}
+			return
+		}
+		w.advance(t)
+	}
+	t.Errorf("deleted after %d steps: it is never gone", deleted)
+}
+
+// advance takes one step, and judges what it leaves.
+func (w *world) advance(t *testing.T) {
+	t.Helper()
+	step, because := plan.Next(w.view)
+	before := votersOf(w.view)
+	w.obey(step)
+	w.settle()
+	judge(t, before, votersOf(w.view), fmt.Sprintf("%s (%s)", step, because))
+}
+
+// adoptingWorld is a cluster of that size before it adopts one of so many sources.
+func adoptingWorld(sources, size int) *world {
 	w := newWorld(size, false)
 	v := &w.view
 	v.Adoption = cluster.Adoption{Wanted: true, ClusterID: clusterID, At: 1, Services: []cluster.AdoptedService{{Name: "old"}}}
@@ -127,22 +178,7 @@ func adoptAll(t *testing.T, sources, size, turned int) int {
 		v.Adoption.Sources = append(v.Adoption.Sources, cluster.Source{ID: v.Unknown[i].ID, Name: v.Unknown[i].Name})
 	}
 	w.formed = true
-	for taken := range 200 {
-		if taken == turned {
-			v.Adoption.Undo = true
-		}
-		step, because := plan.Next(*v)
-		before := votersOf(*v)
-		w.obey(step)
-		w.settle()
-		judge(t, before, votersOf(*v), fmt.Sprintf("%s (%s)", step, because))
-		if (step == plan.Done{}) || v.Adoption.Undo && plan.Rests(step) && len(v.Unknown) > 0 {
-			mustHaveEnded(t, *v, sources, size)
-			return taken
-		}
-	}
-	t.Fatal("the adoption never ends")
-	return 0
+	return w
 }
 
 // votersOf is how many voters there are and how many of them are healthy.

@@ -13,12 +13,14 @@ func lastBackup(v cluster.View) Step {
 	switch b := v.Backup; {
 	case !b.Leaving && v.Want.Last != b.Held:
 		return Hold{Held: v.Want.Last, Because: "deletionPolicy is no longer Backup"}
-	case !b.Leaving || !b.Held:
+	case !b.Leaving || !b.Held || v.Adoption.Held:
 		return nil
 	case !v.Want.Last:
 		return Hold{Because: "deletionPolicy is no longer Backup"}
 	case b.Orphans:
 		return Hold{Because: "it was deleted without what it owns (cascade=orphan), which stays as it is"}
+	case isUndone(v):
+		return Hold{Because: "its adoption is undone: the data is where it was"}
 	case !v.Formed():
 		return Hold{Because: "it has never formed: there is nothing to back up"}
 	case v.Record.Backed() == cluster.BeforeDeletion:

@@ -37,7 +37,7 @@ import (
 // inplace=(done, undo, waiting or a problem) (members give way to those that are chosen or set aside),
 // allow=MINOR (the downgrade that is to be enabled), guarded (minor versions and hibernation wait for a backup), last (so does
 // deletion), expired (its time is over), adopt (a running cluster is: its members are lines that begin with "source"; with new it has
-// not begun), undo (it is undone),
+// not begun), undo (it is undone), free (it has no finalizer for it), sleepy (the size is 0 meanwhile),
 // unfit-source=WHY, away (it does not answer), replicas=N (of the StatefulSet that runs it), keep (volumes of sources are kept),
 // unfit-volume=SOURCE (it cannot be), in-use=SOURCE (its Pod is there yet), leaving (it is being deleted, and is held;
 // cascades: with its members first, orphans: without them), asleep (a backup was made before the hibernation), unlucky (no backup is good),
@@ -68,7 +68,7 @@ func TestPlan(t *testing.T) {
 
 // arguments are those that a command of a script may have.
 var arguments = []string{
-	"adopt", "undo", "unfit-source", "away", "replicas", "keep", "unfit-volume", "in-use",
+	"adopt", "undo", "sleepy", "free", "unfit-source", "away", "replicas", "keep", "unfit-volume", "in-use",
 	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "deleting", "denied", "downgrade",
 	"ephemeral", "forbidden",
 	"expired", "fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new",
@@ -212,7 +212,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	v.Want.Expired = d.HasArg("expired")
 	v.Backup.Leaving, v.Backup.Cascades = d.HasArg("leaving") || d.HasArg("cascades"), d.HasArg("cascades")
 	v.Backup.Orphans = d.HasArg("orphans")
-	v.Backup.Held = v.Backup.Leaving
+	v.Backup.Held = v.Backup.Leaving && (!d.HasArg("adopt") || v.Want.Last)
 	if d.HasArg("asleep") {
 		v.Record.Awaited = cluster.Awaited{Name: "a-before-hibernation-0", Before: cluster.BeforeHibernation, Done: true}
 	}

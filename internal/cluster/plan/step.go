@@ -134,10 +134,11 @@ type (
 	CreateRestore struct{ Name, Backup, Accepted string }
 	// Expire deletes the EtcdCluster, and with it all that it owns, unless its spec has changed since it was read.
 	Expire struct{}
-	// Hold adds the finalizer that keeps the EtcdCluster when it is deleted, or removes it.
+	// Hold adds the finalizer that keeps the EtcdCluster when it is deleted, or removes it: that of its last backup, or of its adoption.
+	// Held for an adoption, Kubernetes deletes what it owns after the EtcdCluster, and not before it.
 	Hold struct {
-		Held    bool
-		Because string // why the finalizer is removed
+		Held, Adoption bool
+		Because        string // why the finalizer is removed
 	}
 	// Wait changes nothing until something outside changes. For completes the sentence "waiting for".
 	Wait struct {

@@ -114,7 +114,8 @@ func (s Expire) String() string {
 }
 
 func (s Hold) String() string {
-	return choose(s.Held, "add the finalizer: the EtcdCluster is deleted only after its last backup is verified",
+	before := choose(s.Adoption, "its members have left the running cluster that it adopts", "its last backup is verified")
+	return choose(s.Held, "add the finalizer: the EtcdCluster is deleted only after "+before,
 		"remove the finalizer: "+s.Because)
 }
 func (s Wait) String() string   { return "wait for " + s.For }

@@ -204,8 +204,12 @@ func (w *world) obey(step plan.Step) {
 	case plan.Expire:
 		w.view.Deleting = true
 	case plan.Hold:
-		w.view.Backup.Held = s.Held
-		w.view.Deleting = w.view.Backup.Leaving && !s.Held
+		if s.Adoption {
+			w.view.Adoption.Held, w.view.Backup.Cascades = s.Held, w.view.Backup.Cascades && !s.Held
+		} else {
+			w.view.Backup.Held = s.Held
+		}
+		w.view.Deleting = w.view.Backup.Leaving && !w.view.Backup.Held && !w.view.Adoption.Held
 	case plan.Downgrade:
 		if w.downgrade = s.To; s.To != "" {
 			w.minor = s.To

@@ -66,8 +66,8 @@ func adopted(v cluster.View, ended bool) (metav1.ConditionStatus, string, string
 	case !v.Planned() && a.Unfit != "":
 		return no, v1beta1.ReasonSourceUnfit, a.Unfit
 	case a.Undo && sources > 0:
-		return no, v1beta1.ReasonAdoptionUndone, fmt.Sprintf("%d members of the operator are in the cluster, and leave again; of %d members "+
-			"that were there before, %d are left", v.Count(cluster.IsListed), all, sources)
+		return no, v1beta1.ReasonAdoptionUndone, fmt.Sprintf("%d members of the operator are in the cluster, and leave again%s; of %d members "+
+			"that were there before, %d are left", v.Count(cluster.IsListed), beforeDeletion(v), all, sources)
 	case a.Keeps:
 		return no, v1beta1.ReasonVolumesTakenOver, keeping(v)
 	case ours < v.Want.Size:
@@ -82,6 +82,14 @@ func adopted(v cluster.View, ended bool) (metav1.ConditionStatus, string, string
 	}
 }
 
+// beforeDeletion says that the EtcdCluster is being deleted, and goes when nothing of ours is left.
+func beforeDeletion(v cluster.View) string {
+	if !v.Backup.Leaving {
+		return ""
+	}
+	return ", before the EtcdCluster is deleted"
+}
+
 // keeping says how many members have taken over the volumes of sources.
 func keeping(v cluster.View) string {
 	all, left := len(v.Record.Adopting.Sources), len(v.Sources())
@@ -90,6 +98,8 @@ func keeping(v cluster.View) string {
 	switch {
 	case left == all:
 		return said + "; until the first one the adoption can be undone"
+	case v.Backup.Leaving:
+		return said + "; it is too late to undo the adoption, and the EtcdCluster is deleted when all have followed; its volumes stay"
 	case v.Adoption.Undo:
 		return said + "; it is too late to undo the adoption"
 	default:

@@ -51,6 +51,9 @@ func Status(c *v1beta1.EtcdCluster, v cluster.View, step plan.Step, err error) v
 
 // format is the oldest one that an operator must understand to do no harm.
 func format(c *v1beta1.EtcdCluster, status v1beta1.EtcdClusterStatus, v cluster.View) int32 {
+	if (&v1beta1.EtcdCluster{Status: status}).IsAdopting() {
+		return v1beta1.FormatAdopting
+	}
 	begins := v.Restore.Wanted && status.Bootstrap == nil && status.ClusterID == ""
 	restores := (&v1beta1.EtcdCluster{Status: status}).IsRestoring()
 	if begins && hasTarget(c) || restores && status.Restore.Log != nil {
