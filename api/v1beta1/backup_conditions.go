@@ -17,7 +17,7 @@ const (
 	ReasonUnusable = "Unusable"
 	// ReasonContentGone: the whole list of the store does not have the backup any more. It can be neither restored nor verified.
 	ReasonContentGone = "ContentGone"
-	// ReasonBackupExists: the store has a backup of this name already, of another EtcdCluster, or several.
+	// ReasonBackupExists: the store has a backup of this name already, which another EtcdBackup had made.
 	ReasonBackupExists = "BackupExists"
 	// ReasonNoStoreNamed: neither the EtcdBackup nor its cluster names a store.
 	ReasonNoStoreNamed = "NoStoreNamed"

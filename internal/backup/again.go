@@ -3,6 +3,7 @@ package backup
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,13 +13,14 @@ import (
 )
 
 // A backup tool puts an EtcdBackup back with its name, labels and annotations, but with another UID and without its status. Its backup is
-// in the store already: a new one under the old name would hold today's data.
+// in the store already: a new one under the old name would hold today's data. The mark is what tells it from a new object of an old name:
+// the UID of the object that had the backup made, in its manifest and in an annotation.
 
 // listAgain is how often it is read whether the list of a store has what an EtcdBackup had before it was put back: no watch reports it.
 const listAgain = time.Minute
 
-// again are the backups in the list of the store that may be the one of this EtcdBackup: by the folder that it was written to, or by its
-// name.
+// again are the backups in the list of the store that may be the one of this EtcdBackup: by its name, and of what the operator itself has
+// made, whose names come again, by the mark as well.
 func again(b *v1beta1.EtcdBackup, store string, all []v1beta1.EtcdBackup) (found []jobspec.Found) {
 	if b.Spec.Found != "" || b.Status.Path != "" {
 		return nil
@@ -33,13 +35,14 @@ func again(b *v1beta1.EtcdBackup, store string, all []v1beta1.EtcdBackup) (found
 }
 
 func isOf(b *v1beta1.EtcdBackup, f jobspec.Found) bool {
-	if upload := b.Annotations[v1beta1.AnnotationUpload]; upload != "" && f.Path == folderOf(b, upload) {
-		return true
-	}
-	facts, madeFor := f.Backup, b.Annotations[v1beta1.AnnotationClusterUID]
-	return f.Path != folderOf(b, string(b.UID)) && facts.Name == b.Name && facts.Namespace == b.Namespace && facts.Cluster == b.Spec.Cluster &&
-		(madeFor == "" || madeFor == facts.ClusterUID)
+	facts, id := f.Backup, path.Base(f.Path)
+	isNamesake := facts.Name == b.Name && facts.Namespace == b.Namespace && facts.Cluster == b.Spec.Cluster
+	isMarked := id == b.Annotations[v1beta1.AnnotationUpload] || isUploadOf(id, string(b.UID))
+	return isMarked && f.Problem != "" || isNamesake && (isMarked || b.Annotations[v1beta1.AnnotationReason] == "")
 }
+
+// isUploadOf says whether the last part of a path is of an object's own: a store that locks objects has a number after the UID.
+func isUploadOf(id, uid string) bool { return id == uid || strings.HasPrefix(id, uid+"-") }
 
 func folderOf(b *v1beta1.EtcdBackup, id string) string {
 	return archive.Folder{Namespace: b.Namespace, Cluster: b.Spec.Cluster, ID: id}.String()
@@ -50,7 +53,7 @@ func (v View) isPutBack() bool {
 	if v.isSnapshot() {
 		return v.Upload != "" && !strings.Contains(v.Upload, jobMark(v.Name, v.UID, Backup))
 	}
-	return v.Upload != "" && !strings.HasPrefix(v.Upload, v.UID)
+	return v.Upload != "" && !isUploadOf(v.Upload, v.UID)
 }
 
 func findAgain(v View) Step {
@@ -65,29 +68,36 @@ func findAgain(v View) Step {
 	if v.isPutBack() {
 		return v.findUpload()
 	}
-	switch {
-	case len(v.Again) == 0:
+	for _, f := range v.Again {
+		if isUploadOf(path.Base(f.Path), v.UID) {
+			return v.foundAgain(f) // this very object is as it was before its own backup, as after a restore of Kubernetes
+		}
+	}
+	if len(v.Again) == 0 {
 		return nil
-	case len(v.Again) == 1 && v.Again[0].Backup.ClusterUID == v.Cluster.UID:
-		return v.foundAgain(v.Again[0])
 	}
 	f := v.Again[0]
-	return v.unusable(v1beta1.ReasonBackupExists, fmt.Sprintf("EtcdBackupStore %s has a backup of this name already, of EtcdCluster %s of "+
-		"UID %s, at %s: a restore by this name must not bring other data", v.Store.Name, f.Backup.Cluster, f.Backup.ClusterUID, f.Path))
+	return v.unusable(v1beta1.ReasonBackupExists, fmt.Sprintf("EtcdBackupStore %s has a backup of this name already, with revision %d of "+
+		"EtcdCluster %s of UID %s, at %s: for a new backup create an EtcdBackup of another name",
+		v.Store.Name, f.Backup.Revision, f.Backup.Cluster, f.Backup.ClusterUID, f.Path))
 }
 
-// findUpload is about an object that was put back: it stands for the folder that it had, and for no other.
+// findUpload is about an object that was put back: it stands for the folder that its mark names, and for no other.
 func (v View) findUpload() Step {
-	for _, f := range v.Again {
-		if f.Path == v.folder(v.Upload) {
-			return v.foundAgain(f)
-		}
+	if i := v.upload(); i >= 0 {
+		return v.foundAgain(v.Again[i])
 	}
 	return Wait{
 		Task: Backup, Reason: v1beta1.ReasonContentGone, Until: v.Now.Add(listAgain),
 		For: fmt.Sprintf("EtcdBackupStore %s to list %s, which this EtcdBackup stood for before it was put back without its status; "+
-			"for a new backup create an EtcdBackup of another name", v.Store.Name, v.folder(v.Upload)),
+			"for a new backup create an EtcdBackup of another name without the annotation %s",
+			v.Store.Name, v.folder(v.Upload), v1beta1.AnnotationUpload),
 	}
+}
+
+// upload is which of Again the mark of an object that was put back names; -1: none.
+func (v View) upload() int {
+	return slices.IndexFunc(v.Again, func(f jobspec.Found) bool { return v.isPutBack() && f.Path == v.folder(v.Upload) })
 }
 
 // foundAgain is the step that writes down what the store has. It is verified only if a person wants that, as what was found is.

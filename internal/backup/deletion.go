@@ -29,8 +29,8 @@ func retain(v View) Step {
 		return nil
 	case !v.deletes():
 		return RemoveFinalizer{Because: "deletionPolicy is Retain: what is stored stays"}
-	case !v.isFound() && v.Status.Path == "" && !v.isPutBack():
-		return RemoveFinalizer{Because: "nothing of it was ever stored"}
+	case !v.isFound() && v.Status.Path == "" && (v.isSnapshot() && !v.isPutBack() || !v.isSnapshot() && v.upload() < 0):
+		return RemoveFinalizer{Because: "the store is not known to have anything of it"}
 	default:
 		return nil
 	}

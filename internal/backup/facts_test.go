@@ -192,36 +192,40 @@ func TestListingThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestSameBackup: what the list of a store has is of this EtcdBackup by its folder, or by its name; of one that a schedule has made only if
-// the schedule was that of the same cluster. Two Kubernetes have schedules for the same time in one bucket.
+// TestSameBackup: what the list of a store has may be of this EtcdBackup by its name, and of one that the operator has made by its folder as
+// well. Two Kubernetes have schedules for the same time in one bucket, and a safety backup that is made again has the same name.
 func TestSameBackup(t *testing.T) {
 	for about, c := range map[string]struct {
-		upload, madeFor string
-		facts           jobspec.Facts
-		path, store     string
-		path2           string // of the status
-		want            int
+		upload, reason string
+		facts          jobspec.Facts
+		path, store    string
+		path2, problem string // of the status, and of the list
+		want           int
 	}{
 		"by name":           {facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, want: 1},
 		"in another store":  {facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, store: "other"},
 		"another namespace": {facts: jobspec.Facts{Name: "b", Namespace: "other", Cluster: "a"}},
 		"another cluster":   {facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "other"}},
 		"another name":      {facts: jobspec.Facts{Name: "other", Namespace: "ns", Cluster: "a"}},
-		"by its folder":     {upload: "old", path: "v1/ns/a/old", want: 1},
-		"another folder":    {upload: "old", path: "v1/ns/a/older"},
-		"its own":           {path: "v1/ns/a/b-uid", facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a"}},
-		"of the same schedule": {
-			madeFor: "c-uid", facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a", ClusterUID: "c-uid"},
-			want: 1,
+		"by its folder": {
+			upload: "old", reason: "schedule", path: "v1/ns/a/old",
+			facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a", ClusterUID: "c-before"}, want: 1,
 		},
-		"of another schedule":      {madeFor: "c-uid", facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a", ClusterUID: "blue"}},
+		"another folder": {
+			upload: "old", reason: "schedule", path: "v1/ns/a/older",
+			facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a", ClusterUID: "c-before"},
+		},
+		"with the mark of another": {upload: "old", path: "v1/ns/a/old", facts: jobspec.Facts{Name: "other", Namespace: "ns", Cluster: "a"}},
+		"its own":                  {path: "v1/ns/a/b-uid", facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, want: 1},
+		"damaged":                  {upload: "old", path: "v1/ns/a/old", problem: "its sha256 is not the one that it names", want: 1},
+		"made again":               {reason: "restore", facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a", ClusterUID: "c-uid"}},
 		"something is written yet": {facts: jobspec.Facts{Name: "b", Namespace: "ns", Cluster: "a"}, path2: "v1/ns/a/b-uid"},
 	} {
 		s := seen()
-		s.Backup.Annotations = map[string]string{v1beta1.AnnotationUpload: c.upload, v1beta1.AnnotationClusterUID: c.madeFor}
+		s.Backup.Annotations = map[string]string{v1beta1.AnnotationUpload: c.upload, v1beta1.AnnotationReason: c.reason}
 		s.Backup.Spec.Store, s.Backup.Status.Path, s.Backup.Status.Store = "offsite", c.path2, "offsite"
 		s.Backup.Name, s.Backup.Namespace, s.Backup.UID, s.Backup.Spec.Cluster = "b", "ns", "b-uid", "a"
-		text, err := json.Marshal(jobspec.Found{Path: cmp.Or(c.path, "v1/ns/a/old"), Backup: c.facts})
+		text, err := json.Marshal(jobspec.Found{Path: cmp.Or(c.path, "v1/ns/a/old"), Problem: c.problem, Backup: c.facts})
 		if err != nil {
 			t.Fatal(err)
 		}

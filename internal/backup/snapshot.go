@@ -134,7 +134,7 @@ func (v View) findSnapshot() Step {
 	return Wait{
 		Task: Backup, Reason: v1beta1.ReasonContentGone, Until: v.Now.Add(snapshotWait),
 		For: fmt.Sprintf("VolumeSnapshot %s, which this EtcdBackup stood for before it was put back without its status; "+
-			"for a new backup create an EtcdBackup of another name", v.Upload),
+			"for a new backup create an EtcdBackup of another name without the annotation %s", v.Upload, v1beta1.AnnotationUpload),
 	}
 }
 
