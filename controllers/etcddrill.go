@@ -9,14 +9,12 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -72,11 +70,11 @@ func (r *EtcdDrillReconciler) again(look drillLook, step drill.Step) time.Durati
 			return drillEvery
 		}
 		return until(s.Until, look.View.Now)
-	case drill.Disrupt, drill.Isolate, drill.CreatePress, drill.Release, drill.CreateCluster, drill.DeleteCluster:
+	case drill.Disrupt, drill.CreateCluster, drill.DeleteCluster:
 		return lookAgain
 	case drill.Done:
 		return 0
-	case drill.Record, drill.Finish, drill.CreateJob, drill.DeleteJob, drill.AddFinalizer, drill.RemoveFinalizer:
+	case drill.Record, drill.Finish, drill.CreateJob, drill.DeleteJob, drill.RemoveFinalizer:
 	}
 	return immediately
 }
@@ -96,21 +94,17 @@ func (r *EtcdDrillReconciler) see(ctx context.Context, d *v1beta1.EtcdDrill) (dr
 	if err := r.cluster(ctx, &seen); err != nil {
 		return seen, err
 	}
-	held := controllerutil.ContainsFinalizer(d, v1beta1.FinalizerDrill)
-	if (held || !d.HasEnded()) && seen.Cluster != nil {
+	if !d.HasEnded() && seen.Cluster != nil {
 		if err := r.others(ctx, &seen); err != nil {
 			return seen, err
 		}
 	}
-	err := errors.Join(r.policy(ctx, held, &seen), r.restored(ctx, &seen))
+	err := r.restored(ctx, &seen)
 	if err != nil {
 		return seen, err
 	}
 	if d.Status.Job != nil && drill.ReadsJob(d, seen.Now) {
 		seen.Job, err = r.tasks.Observe(ctx, d, d.Status.Job.Name)
-	}
-	if err == nil && drill.Presses(d) {
-		seen.Press, err = r.tasks.Observe(ctx, d, drill.PressName(d))
 	}
 	if seen.Cluster != nil && drill.NeedsLeader(seen) {
 		seen.Leader = r.leader(ctx, seen.Cluster)
@@ -169,19 +163,6 @@ func (r *EtcdDrillReconciler) parts(ctx context.Context, from client.Reader, c *
 		}
 	}
 	return drill.Parts{Pods: pods.Items, Claims: claims.Items}, nil
-}
-
-// policy reads the NetworkPolicy of a drill that may have one.
-func (r *EtcdDrillReconciler) policy(ctx context.Context, held bool, seen *drill.Seen) error {
-	if !held {
-		return nil
-	}
-	var policy networkingv1.NetworkPolicy
-	err := r.tasks.Live.Get(ctx, client.ObjectKey{Namespace: seen.Drill.Namespace, Name: drill.PolicyName(seen.Drill)}, &policy)
-	if err == nil {
-		seen.Policy = &policy
-	}
-	return wrapped("get NetworkPolicy", client.IgnoreNotFound(err))
 }
 
 // leader is the member that leads, by the word of one that has just read with quorum. That none answers is a fact.

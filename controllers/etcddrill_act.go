@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -30,22 +29,12 @@ func (r *EtcdDrillReconciler) act(ctx context.Context, look drillLook, step dril
 		return r.tasks.Remove(ctx, look.Drill.Namespace, s.Name, s.UID)
 	case drill.Disrupt:
 		return r.disrupt(ctx, look.Drill.Namespace, s)
-	case drill.CreatePress:
-		return r.createPress(ctx, look, s)
-	case drill.Isolate:
-		return r.isolate(ctx, look, s.Target)
-	case drill.Release:
-		return r.release(ctx, look.Drill, look.Policy, s.Targets)
 	case drill.CreateCluster:
 		return r.createCluster(ctx, look, s)
 	case drill.DeleteCluster:
 		return r.remove(ctx, &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: look.Drill.Namespace, Name: s.Name}}, s.UID)
-	case drill.AddFinalizer:
-		controllerutil.AddFinalizer(look.Drill, v1beta1.FinalizerDrill)
-		return wrapped("add finalizer", r.client.Update(ctx, look.Drill, client.FieldOwner(v1beta1.FieldOwner)))
 	case drill.RemoveFinalizer:
-		controllerutil.RemoveFinalizer(look.Drill, v1beta1.FinalizerDrill)
-		return wrapped("remove finalizer", client.IgnoreNotFound(r.client.Update(ctx, look.Drill, client.FieldOwner(v1beta1.FieldOwner))))
+		return r.letGo(ctx, look.Drill)
 	case drill.Record, drill.Finish, drill.Wait, drill.Done:
 	}
 	return nil
@@ -58,15 +47,6 @@ func (r *EtcdDrillReconciler) createJob(ctx context.Context, look drillLook, s d
 	}
 	order := jobspec.Order{Verb: jobspec.Write, Operator: r.version, Write: drill.Order(look.Drill, look.Seen.Cluster)}
 	return r.tasks.Create(ctx, jobs.Write(look.Drill, look.Seen.Cluster, s.Name, order, image))
-}
-
-func (r *EtcdDrillReconciler) createPress(ctx context.Context, look drillLook, s drill.CreatePress) error {
-	image, why := r.image.Get(ctx)
-	if why != "" {
-		return fmt.Errorf("create Job %s: %s", s.Name, why)
-	}
-	order := jobspec.Order{Verb: jobspec.Press, Operator: r.version, Press: drill.PressOrder(look.Drill)}
-	return r.tasks.Create(ctx, jobs.Press(look.Drill, look.Seen.Cluster, s.Name, s.Target.Member, order, image))
 }
 
 // createCluster creates the throw-away cluster. One that is there is looked at again.
@@ -110,48 +90,21 @@ func (r *EtcdDrillReconciler) disrupt(ctx context.Context, namespace string, s d
 	return all
 }
 
-// isolate creates the policy before the Pod gets the label: with the label, the policy of the cluster does not select the Pod.
-func (r *EtcdDrillReconciler) isolate(ctx context.Context, look drillLook, t v1beta1.DrillTarget) error {
-	d := look.Drill
+// letGo deletes the NetworkPolicy that an earlier version has made for the drill, and no other one.
+func (r *EtcdDrillReconciler) letGo(ctx context.Context, d *v1beta1.EtcdDrill) error {
 	if err := r.tasks.Leading(ctx); err != nil {
 		return err
 	}
-	err := r.client.Create(ctx, drill.IsolationPolicy(d), client.FieldOwner(v1beta1.FieldOwner))
-	if err != nil && !(apierrors.IsAlreadyExists(err) && look.Isolation.HasPolicy) {
-		return fmt.Errorf("create NetworkPolicy: %w", err)
+	var policy networkingv1.NetworkPolicy
+	err := r.tasks.Live.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: drill.PolicyName(d)}, &policy)
+	if err == nil && metav1.IsControlledBy(&policy, d) {
+		err = r.remove(ctx, &policy, string(policy.UID))
 	}
-	return r.label(ctx, d.Namespace, t, ptr.To(drill.IsolatedLabel(d)))
-}
-
-// release takes the label away before the policy, and both are no error if they are gone.
-func (r *EtcdDrillReconciler) release(
-	ctx context.Context, d *v1beta1.EtcdDrill, policy *networkingv1.NetworkPolicy, targets []v1beta1.DrillTarget,
-) error {
-	for _, t := range targets {
-		if err := r.label(ctx, d.Namespace, t, nil); err != nil {
-			return err
-		}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("end isolation: %w", err)
 	}
-	if policy == nil || !metav1.IsControlledBy(policy, d) {
-		return nil
-	}
-	return r.remove(ctx, policy, string(policy.UID))
-}
-
-// label sets the label of isolated members on the Pod with that UID; nil removes it.
-func (r *EtcdDrillReconciler) label(ctx context.Context, namespace string, t v1beta1.DrillTarget, value *string) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": t.PodUID, "labels": map[string]any{v1beta1.LabelIsolated: value},
-	}})
-	if err != nil {
-		return fmt.Errorf("encode label: %w", err)
-	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: t.Member}}
-	err = r.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(v1beta1.FieldOwner))
-	if apierrors.IsInvalid(err) {
-		return nil // another Pod has its name: a UID cannot be changed
-	}
-	return wrapped("label Pod "+t.Member, client.IgnoreNotFound(err))
+	controllerutil.RemoveFinalizer(d, v1beta1.FinalizerDrill)
+	return wrapped("remove finalizer", client.IgnoreNotFound(r.client.Update(ctx, d, client.FieldOwner(v1beta1.FieldOwner))))
 }
 
 // remove deletes the object with this UID. One that is gone, or has become another one, is no error.

@@ -13,6 +13,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/drill"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
@@ -219,6 +221,31 @@ func TestDrillLosesAVolume(t *testing.T) {
 	w.create(specs.Volume(w.cluster, "a-2", nil))
 	if err := w.settle(operator); err != nil || w.drill.Status.Phase != v1beta1.DrillRecovered {
 		t.Errorf("%v; status %+v", err, w.drill.Status)
+	}
+}
+
+// TestDrillOfAnEarlierVersion: a drill that had isolated a member keeps neither its NetworkPolicy nor its finalizer, and touches no policy
+// of its name that is not its own.
+func TestDrillOfAnEarlierVersion(t *testing.T) {
+	for _, isOurs := range []bool{true, false} {
+		t.Run(fmt.Sprint(isOurs), func(t *testing.T) {
+			w := newDrills(t, fmt.Sprintf("drill-held-%t", isOurs), v1beta1.DrillsAllowed, v1beta1.Measure)
+			w.update(w.drill, func() { w.drill.Finalizers = []string{v1beta1.FinalizerDrill} })
+			policy := &networkingv1.NetworkPolicy{ObjectMeta: w.named(drill.PolicyName(w.drill))}
+			if isOurs {
+				policy.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.drill, v1beta1.GroupVersion.WithKind("EtcdDrill"))}
+			}
+			w.create(policy)
+			w.delete(w.drill)
+			for range 3 {
+				if _, err := w.reconcile(w.operator(interceptor.Funcs{})); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !w.isGone(w.drill) || w.isGone(policy) != isOurs {
+				t.Errorf("the policy is gone: %t; %+v", w.isGone(policy), w.drill)
+			}
+		})
 	}
 }
 

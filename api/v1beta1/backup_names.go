@@ -8,10 +8,7 @@ const (
 	LabelStore = "etcd-operator.dev/store"
 	// LabelDrill holds, on the Job of a drill and its Pod, the name of the EtcdDrill.
 	LabelDrill = "etcd-operator.dev/drill"
-	// LabelIsolated is on the Pod of a member that a drill isolates, for as long as it does, and holds the name of the EtcdDrill. The
-	// NetworkPolicy of a cluster that allows drills does not select such a Pod.
-	LabelIsolated = "etcd-operator.dev/isolated"
-	// FinalizerDrill is on an EtcdDrill that isolates a member: the isolation ends before the object goes.
+	// FinalizerDrill is on an EtcdDrill with which an earlier version has isolated a member. It is removed with its NetworkPolicy.
 	FinalizerDrill = "etcd-operator.dev/drill"
 	// LabelTask holds, on a Job and its Pod, what it does: check, backup, verify, restore, delete, write, follow,
 	// locate, search or state.

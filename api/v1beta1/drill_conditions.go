@@ -8,12 +8,10 @@ const (
 	ReasonRecovered = "Recovered"
 	// ReasonNotRecovered: the cluster has not recovered within the timeout. The operator goes on repairing it.
 	ReasonNotRecovered = "NotRecovered"
-	// ReasonNotEnforced: nothing shows that the NetworkPolicy which isolates the member is enforced.
-	ReasonNotEnforced = "NotEnforced"
+	// ReasonActionUnknown: an earlier version has stored an action that this one does not have.
+	ReasonActionUnknown = "ActionUnknown"
 	// ReasonNotAsExpected: a backup was restored, and its data is not what spec.expect says; the message names what is not.
 	ReasonNotAsExpected = "NotAsExpected"
-	// ReasonNotNoticed: the member whose disk was filled stayed healthy.
-	ReasonNotNoticed = "NotNoticed"
 	// ReasonDrillsForbidden: spec.drills of the cluster is not Allowed.
 	ReasonDrillsForbidden = "DrillsForbidden"
 	// ReasonNoQuorumToSpare: the cluster has too few members to lose one.
@@ -25,7 +23,7 @@ const (
 	ReasonWriterFailed = "WriterFailed"
 	// ReasonClusterGone: the EtcdCluster was deleted, or replaced by another one of its name, during the drill.
 	ReasonClusterGone = "ClusterGone"
-	// ReasonMeasuring: the first writes are awaited, before the failure.
+	// ReasonMeasuring: the first writes are awaited, before the failure; or the duration of Measure is not over.
 	ReasonMeasuring = "Measuring"
 	// ReasonRecoveryAwaited: the failure was simulated, and the cluster has not recovered yet.
 	ReasonRecoveryAwaited = "RecoveryAwaited"

@@ -13,7 +13,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/drill"
 )
 
-// madeOfDrill: its Job, by a name that is made of that of the drill, and its NetworkPolicy.
+// madeOfDrill: its Job, by a name that is made of that of the drill.
 func madeOfDrill(t *testing.T, d *v1beta1.EtcdDrill) error {
 	t.Helper()
 	c := &v1beta1.EtcdCluster{}
@@ -31,5 +31,5 @@ func madeOfDrill(t *testing.T, d *v1beta1.EtcdDrill) error {
 	}
 	order := jobspec.Order{Verb: jobspec.Write, Write: drill.Order(d, c)}
 	job := jobs.Write(d, c, record.Status.Job.Name, order, jobs.Image{Operator: "registry.example/etcd-operator:v1"})
-	return tryAll(t, job, drill.IsolationPolicy(d))
+	return tryAll(t, job)
 }

@@ -123,12 +123,9 @@ func begin(v View) Step {
 	s := v.status()
 	s.Targets = targets(v)
 	s.StartedAt = new(metav1.NewMicroTime(v.Now))
-	var what Step = Disrupt{Targets: s.Targets}
-	switch {
-	case v.isolates():
-		what = Isolate{Target: s.Targets[0]}
-	case v.lasts():
-		what = CreatePress{Name: v.PressName, Target: s.Targets[0]}
+	what := Disrupt{Targets: s.Targets}.String()
+	if v.measures() {
+		what = "write for " + v.Spec.Lasts().String() + ", while another tool causes failures"
 	}
 	return Record{Status: s, What: fmt.Sprintf("%s: %s", v.Spec.Action, what), Event: "DrillStarted"}
 }
@@ -139,9 +136,11 @@ func targets(v View) []v1beta1.DrillTarget {
 	switch v.Spec.Action {
 	case v1beta1.KillLeader:
 		all = slices.DeleteFunc(all, func(m Member) bool { return m.Name != v.Cluster.Leader })
-	case v1beta1.KillMember, v1beta1.LoseVolume, v1beta1.IsolateMember, v1beta1.FillDisk, v1beta1.SlowDisk:
+	case v1beta1.KillMember, v1beta1.LoseVolume:
 		all = slices.DeleteFunc(all, func(m Member) bool { return m.Name == v.Cluster.Leader })
 		all = all[max(len(all)-1, 0):]
+	case v1beta1.Measure:
+		return nil
 	case v1beta1.KillAll, v1beta1.RestoreBackup, v1beta1.LoseQuorum:
 	}
 	var made []v1beta1.DrillTarget
@@ -169,34 +168,10 @@ func Order(d *v1beta1.EtcdDrill, c *v1beta1.EtcdCluster) *jobspec.WriteOrder {
 	return order
 }
 
-// PressName is the name of the Job that fills a disk, or keeps it busy. Each run of a drill has another one.
-func PressName(d *v1beta1.EtcdDrill) string {
-	return named(d.Name, string(d.UID), fmt.Sprintf("disk-%d", d.Status.Jobs))
-}
-
-// Presses says whether there may be such a Job.
-func Presses(d *v1beta1.EtcdDrill) bool {
-	return d.Status.StartedAt != nil && (d.Spec.Action == v1beta1.FillDisk || d.Spec.Action == v1beta1.SlowDisk)
-}
-
-// PressOrder is what that Job does.
-func PressOrder(d *v1beta1.EtcdDrill) *jobspec.PressOrder {
-	return &jobspec.PressOrder{Fill: d.Spec.Action == v1beta1.FillDisk, Lasts: d.Spec.Lasts() + lingers}
-}
-
-// press has the disk of the member filled, or kept busy.
-func press(v View) Step {
-	if v.Status.ReleasedAt != nil || v.Press.Exists {
-		return nil
-	}
-	return CreatePress{Name: v.PressName, Target: v.Status.Targets[0]}
-}
-
 // ReadsJob says whether it matters what the Job says: not while the cluster is waited for, since its log is read each time.
 func ReadsJob(d *v1beta1.EtcdDrill, now time.Time) bool {
 	s := d.Status
-	return s.StartedAt == nil || s.RecoveredAt != nil || s.EndedAt != nil || now.After(s.StartedAt.Add(d.Spec.Lasts()+d.Spec.Limit())) ||
-		s.ReleasedAt != nil && s.DetectedAt == nil
+	return s.StartedAt == nil || s.RecoveredAt != nil || s.EndedAt != nil || now.After(s.StartedAt.Add(d.Spec.Lasts()+d.Spec.Limit()))
 }
 
 // NeedsLeader says whether nothing is missing before the failure but to know which member leads.

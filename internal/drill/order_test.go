@@ -15,7 +15,7 @@ import (
 // TestOrder: the Job writes by the Service first, and outlives every drill by some minutes only.
 func TestOrder(t *testing.T) {
 	d := &v1beta1.EtcdDrill{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "d", UID: "u"}}
-	d.Spec = v1beta1.EtcdDrillSpec{Action: v1beta1.IsolateMember, Duration: &metav1.Duration{Duration: time.Hour}}
+	d.Spec = v1beta1.EtcdDrillSpec{Action: v1beta1.Measure, Duration: &metav1.Duration{Duration: time.Hour}}
 	c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c"}}
 	c.Status.Members = []v1beta1.MemberStatus{{Name: "c-0"}, {Name: "c-1"}}
 	order := drill.Order(d, c)

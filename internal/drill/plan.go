@@ -42,29 +42,26 @@ var rule, under = rules.New[View, Step], rules.Under[View, Step]
 // The rules are asked in order: end what was begun, refuse before waiting, wait before measuring, and measure before the failure.
 var policy = rules.List[View, Step]{
 	under("leave nothing behind",
-		rule("end the hold", letGo, "ends the isolation of a drill that has ended or is being deleted, and lets the object go"),
+		rule("end the hold", letGo, "ends the isolation that an earlier version has begun, and removes the finalizer"),
 		rule("leave deleted drills alone", leaveDeleted, "does nothing for a drill that is being deleted: its Job goes with it"),
-		rule("delete the job", deleteJob, "deletes the Jobs that write, and fill a disk, once the drill has ended"),
+		rule("delete the job", deleteJob, "deletes the Job that writes, once the drill has ended"),
 		rule("delete the restored cluster", deleteRestored, "deletes the cluster that a backup was restored into, once the drill has ended"),
 		rule("begin again", again, "keeps the result of a drill with a schedule in its history when its time has come, and begins another run"),
 		rule("rest", rest, "does nothing more for a drill that has ended, but to wait for its schedule"),
 	),
 	under("end what was begun",
+		rule("know the action", unknown, "ends a drill with an action that an earlier version had, and this one does not have"),
 		rule("notice another cluster", noticeOther, "ends a drill whose cluster is gone, or has become another one of its name"),
 		rule("lose quorum", loseQuorum,
 			"deletes two of three members of the cluster that a backup was restored into, and waits until its quorum is recovered"),
 		rule("restore the backup", restore, "creates a cluster that begins with the backup, and waits until it serves, within spec.timeout"),
 		rule("compare", compare, "ends the drill by how many keys that cluster has and the backup had, and by spec.expect"),
-		rule("need enforcement", needEnforcement, "ends a drill as failed that has isolated a member, or filled its disk, and whose cluster "+
-			"has not noticed"),
 		rule("finish", finish, "ends the drill some seconds after the recovery, with what was measured"),
 		rule("record recovery", recordRecovery, "writes down when all voters are healthy again, without those that the drill has removed"),
 		rule("give up in time", giveUp, "ends a drill as failed whose cluster has not recovered within spec.timeout"),
 		rule("record detection", recordDetection, "writes down when the status of the cluster shows the failure"),
-		rule("end the failure", endIsolation, "removes the NetworkPolicy and the label, or the Job that fills a disk, after spec.duration"),
-		rule("cause the failure", cause,
-			"deletes the Pods, and volumes, that the status names by their UIDs, until they are gone; or isolates the Pod, or creates the Job "+
-				"that fills its disk"),
+		rule("measure", measure, "has Measure go on for spec.duration, whether a failure has shown or not"),
+		rule("cause the failure", cause, "deletes the Pods, and volumes, that the status names by their UIDs, until they are gone"),
 		rule("wait for recovery", awaitRecovery, "waits for the operator to repair the cluster, and touches nothing"),
 	),
 	under("refuse before waiting",
@@ -88,8 +85,6 @@ var policy = rules.List[View, Step]{
 		rule("end without writes", endWithoutWrites, "ends a drill as failed, and touches nothing, if the Job cannot write"),
 		rule("wait for writes", awaitWrites, "waits until the Job has had writes acknowledged for a second"),
 		rule(leaderRule, knowLeader, "waits until every member has a Pod, and one says which member leads"),
-		rule("hold the drill", hold,
-			"adds a finalizer before a member is isolated, and ends a drill whose NetworkPolicy has a name that is taken"),
 		rule("begin", begin, "writes down which Pods and volumes are to be deleted, and when"),
 	),
 }
@@ -105,6 +100,16 @@ func Next(v View) (Step, string) {
 // Policy are the rules in their order, with what each does.
 func Policy() []rules.Line { return policy.Lines() }
 
+func letGo(v View) Step {
+	if !v.Held {
+		return nil
+	}
+	return RemoveFinalizer{}
+}
+
+// PolicyName is the name of the NetworkPolicy with which an earlier version has isolated a member for a drill.
+func PolicyName(d *v1beta1.EtcdDrill) string { return named(d.Name, string(d.UID), "isolation") }
+
 func leaveDeleted(v View) Step {
 	if !v.Deleting {
 		return nil
@@ -113,15 +118,10 @@ func leaveDeleted(v View) Step {
 }
 
 func deleteJob(v View) Step {
-	if v.Status.EndedAt == nil {
+	if v.Status.EndedAt == nil || !v.Job.Exists || !v.Job.Owned {
 		return nil
 	}
-	for _, job := range []jobs.Observed{v.Job, v.Press} {
-		if job.Exists && job.Owned {
-			return v.endJob(job, "the drill has ended")
-		}
-	}
-	return nil
+	return v.endJob(v.Job, "the drill has ended")
 }
 
 func (v View) endJob(job jobs.Observed, because string) Step {

@@ -35,7 +35,7 @@ func recordRecovery(v View) Step {
 	if v.Status.StartedAt == nil || v.Cluster.NotWhole != "" || slices.ContainsFunc(v.Status.Targets, v.isDown) {
 		return nil
 	}
-	if v.Now.After(v.limit()) || v.lasts() && v.Status.ReleasedAt == nil {
+	if v.Now.After(v.limit()) || v.measures() && v.Status.ReleasedAt == nil {
 		return nil
 	}
 	s := v.status()
@@ -57,8 +57,6 @@ func (v View) isDown(t v1beta1.DrillTarget) bool {
 		return false // it was replaced
 	case !m.Healthy || !m.PodReady || m.PodLeaves:
 		return true
-	case v.lasts():
-		return false
 	case m.PodUID == t.PodUID:
 		return true
 	}
@@ -83,7 +81,8 @@ func giveUp(v View) Step {
 	return v.end(v1beta1.DrillFailed, v1beta1.ReasonNotRecovered, v.sentence())
 }
 
-// recordDetection: a member that the status no longer lists was replaced, which is how the operator shows that it has seen the failure.
+// recordDetection: a member that the status no longer lists was replaced, which is how the operator shows that it has seen the failure. What
+// another tool breaks, any member may show.
 func recordDetection(v View) Step {
 	if v.Status.StartedAt == nil || v.Status.DetectedAt != nil {
 		return nil
@@ -92,7 +91,7 @@ func recordDetection(v View) Step {
 		m, listed := v.member(t.Member)
 		return !listed || !m.Healthy
 	}
-	if !slices.ContainsFunc(v.Status.Targets, shows) {
+	if !slices.ContainsFunc(v.Status.Targets, shows) && (!v.measures() || v.Cluster.NotWhole == "") {
 		return nil
 	}
 	s := v.status()
@@ -101,19 +100,26 @@ func recordDetection(v View) Step {
 }
 
 func cause(v View) Step {
-	switch {
-	case v.Status.StartedAt == nil:
-		return nil
-	case v.isolates():
-		return isolate(v)
-	case v.lasts():
-		return press(v)
-	}
 	left := present(v.Status.Targets, v.Cluster.Members)
-	if left == nil {
+	if v.Status.StartedAt == nil || left == nil {
 		return nil
 	}
 	return Disrupt{Targets: left}
+}
+
+func (v View) measures() bool { return v.Spec.Action == v1beta1.Measure }
+
+// measure goes on until the duration is over: the failure of another tool may still come, or come again.
+func measure(v View) Step {
+	s := v.status()
+	switch {
+	case s.StartedAt == nil || !v.measures() || s.ReleasedAt != nil:
+		return nil
+	case v.Now.Before(s.StartedAt.Add(v.Spec.Lasts())):
+		return Wait{Reason: v1beta1.ReasonMeasuring, For: "the end of the " + v.Spec.Lasts().String() + " of spec.duration"}
+	}
+	s.ReleasedAt = new(metav1.NewMicroTime(v.Now))
+	return Record{Status: s, What: fmt.Sprintf("the %s of spec.duration are over", v.Spec.Lasts())}
 }
 
 func awaitRecovery(v View) Step {
@@ -143,6 +149,9 @@ func (v View) end(phase v1beta1.DrillPhase, reason, message string) Step {
 func (v View) sentence() string {
 	s := v.Status
 	text := fmt.Sprintf("%s of %s: ", v.Spec.Action, namesOf(s.Targets))
+	if v.measures() {
+		text = fmt.Sprintf("%s for %s: ", v.Spec.Action, v.Spec.Lasts())
+	}
 	since := func(at *metav1.MicroTime) time.Duration {
 		return at.Sub(s.StartedAt.Time).Round(100 * time.Millisecond)
 	}
@@ -156,7 +165,7 @@ func (v View) sentence() string {
 	}
 	switch {
 	case s.RecoveredAt != nil && s.ReleasedAt != nil:
-		text += fmt.Sprintf("the failure lasted for %s, and all members were healthy %s later; ", since(s.ReleasedAt), s.RecoveredIn.Duration)
+		text += fmt.Sprintf("all members were healthy %s after the end of spec.duration; ", s.RecoveredIn.Duration)
 	case s.RecoveredAt != nil:
 		text += fmt.Sprintf("all members were healthy after %s; ", since(s.RecoveredAt))
 	default:

@@ -21,10 +21,26 @@ func forbidden(v View) string {
 	return fmt.Sprintf("spec.drills of EtcdCluster %s is not Allowed: set it, and create another EtcdDrill", v.Spec.Cluster)
 }
 
+// unknown is about an action that an earlier version has stored, such as FillDisk.
+func unknown(v View) Step {
+	switch a := v.Spec.Action; a {
+	case v1beta1.KillMember, v1beta1.KillLeader, v1beta1.KillAll, v1beta1.LoseVolume, v1beta1.Measure,
+		v1beta1.RestoreBackup, v1beta1.LoseQuorum:
+		return nil
+	default:
+		phase := v1beta1.DrillRefused
+		if v.Status.StartedAt != nil {
+			phase = v1beta1.DrillFailed
+		}
+		return v.end(phase, v1beta1.ReasonActionUnknown, fmt.Sprintf("this version has no action %s: delete this EtcdDrill, with which "+
+			"the Job goes that an earlier version has made for it, and use Measure beside a tool that causes the failure", a))
+	}
+}
+
 // noSpare is about actions that take one member. KillAll takes quorum on purpose, for as long as all of them need to start.
 func noSpare(v View) string {
 	size := v.Cluster.Size
-	if v.Spec.Action == v1beta1.KillAll || v.restores() || size == 0 || quorum.Holds(size-1, size) {
+	if v.Spec.Action == v1beta1.KillAll || v.measures() || v.restores() || size == 0 || quorum.Holds(size-1, size) {
 		return ""
 	}
 	return fmt.Sprintf("EtcdCluster %s has spec.size %d, and no quorum without a member: set it to 3 or more, and create another EtcdDrill",
@@ -40,8 +56,6 @@ func noVolumes(v View) string {
 		return "with storage.ephemeral all data would be lost with the Pods: choose another action"
 	case v.restores():
 		return "with storage.ephemeral there are no volumes, into which backups are restored"
-	case action == v1beta1.FillDisk, action == v1beta1.SlowDisk:
-		return "with storage.ephemeral members have no volumes: choose another action"
 	case action == v1beta1.LoseVolume:
 		return "with storage.ephemeral members have no volumes: KillMember loses the data of a member"
 	}

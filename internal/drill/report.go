@@ -67,8 +67,7 @@ func condition(v View, s v1beta1.EtcdDrillStatus, step Step, err error) metav1.C
 		return is(metav1.ConditionFalse, step.Reason, step.Message)
 	case Wait:
 		return is(metav1.ConditionFalse, step.Reason, "waiting for "+step.For)
-	case Record, CreateJob, DeleteJob, Disrupt, Isolate, CreatePress, Release, AddFinalizer, RemoveFinalizer, CreateCluster,
-		DeleteCluster, Done:
+	case Record, CreateJob, DeleteJob, Disrupt, RemoveFinalizer, CreateCluster, DeleteCluster, Done:
 	}
 	if s.StartedAt != nil {
 		return is(metav1.ConditionFalse, v1beta1.ReasonRecoveryAwaited, "waiting for EtcdCluster "+v.Spec.Cluster+" to recover")
@@ -109,7 +108,7 @@ func Events(before, after v1beta1.EtcdDrillStatus, step Step, err error) []Event
 		if after.StartedAt == nil && after.Job == nil && is.Reason != was.Reason {
 			return []Event{{corev1.EventTypeNormal, "DrillPostponed", "Wait", is.Message, false}}
 		}
-	case CreateJob, DeleteJob, Disrupt, Isolate, CreatePress, Release, AddFinalizer, RemoveFinalizer, CreateCluster, DeleteCluster, Done:
+	case CreateJob, DeleteJob, Disrupt, RemoveFinalizer, CreateCluster, DeleteCluster, Done:
 	}
 	return nil
 }

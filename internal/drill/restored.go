@@ -32,8 +32,8 @@ func RestoredName(d *v1beta1.EtcdDrill) string {
 	return "drill-" + hex.EncodeToString(sum[:8])
 }
 
-// RestoredCluster is that cluster: one member, or three where quorum is to be lost, with volumes, version, image and scheduling as the
-// cluster has them, which goes with its volume, and with the drill. Certificates of others name other hosts: it has its own.
+// RestoredCluster is that cluster: one member, or three where quorum is to be lost, with volumes, version, image, scheduling and quota as the
+// cluster has them, and the resources that its members run with, which goes with its volume, and with the drill. Certificates of others name other hosts: it has its own.
 func RestoredCluster(d *v1beta1.EtcdDrill, c *v1beta1.EtcdCluster, b v1beta1.DrillBackup) *v1beta1.EtcdCluster {
 	made := &v1beta1.EtcdCluster{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1beta1.GroupVersion.String(), Kind: "EtcdCluster"},
@@ -44,7 +44,8 @@ func RestoredCluster(d *v1beta1.EtcdDrill, c *v1beta1.EtcdCluster, b v1beta1.Dri
 		Spec: v1beta1.EtcdClusterSpec{
 			Size: ptr.To[int32](1), Version: b.Version, ImagePullSecrets: c.Spec.ImagePullSecrets,
 			Storage:   v1beta1.Storage{Size: ptr.To(c.VolumeSize()), StorageClassName: c.Spec.Storage.StorageClassName},
-			Resources: c.Spec.Resources, Scheduling: c.Spec.Scheduling, Auth: c.Spec.Auth, TLS: v1beta1.TLS{Mode: c.Spec.TLS.Mode},
+			Resources: c.MemberResources(), Etcd: v1beta1.EtcdSettings{Quota: c.Spec.Etcd.Quota},
+			Scheduling: c.Spec.Scheduling, Auth: c.Spec.Auth, TLS: v1beta1.TLS{Mode: c.Spec.TLS.Mode},
 			Bootstrap:      &v1beta1.BootstrapSpec{Restore: &v1beta1.Restore{Backup: b.Name}},
 			DeletionPolicy: v1beta1.Delete,
 		},

@@ -28,14 +28,14 @@ import (
 //	earlier, earlier=scheduled, ended   another drill of the cluster
 //	schedule CRON, zone=ZONE, suspended, resumed   when it is carried out; it was created at noon
 //	job=silent|fails|vanishes|foreign|leaves|writes   how the Job that writes is
-//	taken    another NetworkPolicy has the name of the drill's
+//	held     an earlier version has left its finalizer
 //	noticed   the newest follower is not healthy, although it has its Pod
 //	no-backup, name-taken, serves, keys=N, survives, joins=NAME   the backup and the cluster that it is restored into
 //	expect prefix=P min=N max=N, expect key=K value=V   what is expected of that cluster
 //	holds KEY VALUE, compacted   what it has by keys=N, and that its first revision can no longer be read
 //	podless   a Pod is missing
 //	leader=unknown|NAME   which member leads
-//	pass=DURATION, shown   time passes; the status shows which members have no Pod, or are isolated
+//	pass=DURATION, shown   time passes; the status shows which members have no Pod
 //	replaced, repaired   members come back, by other names or their own
 //	other-cluster, gone, deleted   the cluster or the drill
 //	settle   obey the plan until it rests; so does the end of the script
@@ -189,9 +189,8 @@ func (w *world) tell(key, value, words string) {
 		w.seen.Drills[1].Status.EndedAt = ptr.To(metav1.NewMicroTime(w.seen.Now))
 	case "job":
 		w.changeJob(value)
-	case "taken":
-		w.seen.Policy = drill.IsolationPolicy(d)
-		w.seen.Policy.OwnerReferences = nil
+	case "held":
+		d.Finalizers = []string{v1beta1.FinalizerDrill}
 	case "podless":
 		w.seen.Pods = w.seen.Pods[1:]
 	case "no-backup":
@@ -269,7 +268,7 @@ func (w *world) tellCluster(key, value, words string) {
 	case "shown":
 		for i, m := range c.Status.Members {
 			c.Status.Members[i].Healthy = slices.ContainsFunc(w.seen.Pods, func(p corev1.Pod) bool {
-				return p.Name == m.Name && p.Labels[v1beta1.LabelIsolated] == ""
+				return p.Name == m.Name
 			})
 		}
 		w.condition(v1beta1.ConditionAvailable, metav1.ConditionTrue, v1beta1.ReasonQuorumHealthy, "not all members are healthy")
@@ -361,10 +360,6 @@ func (w *world) obey(step drill.Step) {
 		w.seen.Job = jobs.Observed{Exists: true, Owned: true, Name: s.Name, UID: "j-" + s.Name, Created: w.seen.Now}
 		w.changeJob(w.job)
 	case drill.DeleteJob:
-		if s.Name == w.seen.Press.Name {
-			w.seen.Press = jobs.Observed{}
-			break
-		}
 		w.seen.Job = jobs.Observed{}
 	case drill.Disrupt:
 		if w.there.Spec.Drills != v1beta1.DrillsAllowed || status.StartedAt == nil {
@@ -378,10 +373,8 @@ func (w *world) obey(step drill.Step) {
 			w.seen.Pods = slices.DeleteFunc(w.seen.Pods, func(p corev1.Pod) bool { return string(p.UID) == t.PodUID })
 			w.seen.Claims = slices.DeleteFunc(w.seen.Claims, func(c corev1.PersistentVolumeClaim) bool { return string(c.UID) == t.VolumeUID })
 		}
-	case drill.CreatePress:
-		w.seen.Press = jobs.Observed{Exists: true, Owned: true, Name: s.Name, UID: "j-" + s.Name, Created: w.seen.Now}
-	case drill.Isolate, drill.Release, drill.AddFinalizer, drill.RemoveFinalizer:
-		w.obeyIsolation(step)
+	case drill.RemoveFinalizer:
+		w.seen.Drill.Finalizers = nil
 	case drill.CreateCluster:
 		w.seen.Restored = drill.RestoredCluster(w.seen.Drill, w.there, s.Backup)
 		w.seen.Restored.UID = "r-uid"
@@ -398,37 +391,6 @@ func (w *world) obey(step drill.Step) {
 			w.Errorf("%s, which has ended", s)
 		}
 	case drill.Record, drill.Wait, drill.Done:
-	}
-}
-
-func (w *world) obeyIsolation(step drill.Step) {
-	d := w.seen.Drill
-	label := func(name string, labels map[string]string) {
-		for i := range w.seen.Pods {
-			if w.seen.Pods[i].Name == name {
-				w.seen.Pods[i].Labels = labels
-			}
-		}
-	}
-	switch s := step.(type) {
-	case drill.Isolate:
-		if len(d.Finalizers) == 0 {
-			w.Errorf("%s without a finalizer", s)
-		}
-		w.seen.Policy = drill.IsolationPolicy(d)
-		label(s.Target.Member, map[string]string{v1beta1.LabelIsolated: drill.IsolatedLabel(d)})
-	case drill.Release:
-		w.seen.Policy = nil
-		label(s.Targets[0].Member, nil)
-	case drill.AddFinalizer:
-		d.Finalizers = []string{v1beta1.FinalizerDrill}
-	case drill.RemoveFinalizer:
-		if w.seen.Policy != nil && len(w.seen.Policy.OwnerReferences) > 0 {
-			w.Errorf("the NetworkPolicy stays")
-		}
-		d.Finalizers = nil
-	default:
-		w.Fatalf("%s", s)
 	}
 }
 

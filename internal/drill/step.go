@@ -37,15 +37,6 @@ type (
 	DeleteJob struct{ Name, UID, Because string }
 	// Disrupt deletes the Pods with the least grace, after the volumes that are named with them: only those of these UIDs.
 	Disrupt struct{ Targets []v1beta1.DrillTarget }
-	// Isolate keeps all traffic from and to the Pod, by a NetworkPolicy and by the label of the Pod that it selects.
-	Isolate struct{ Target v1beta1.DrillTarget }
-	// CreatePress creates the Job that fills the disk of the member, or keeps it busy.
-	CreatePress struct {
-		Name   string
-		Target v1beta1.DrillTarget
-	}
-	// Release ends an isolation.
-	Release struct{ Targets []v1beta1.DrillTarget }
 	// CreateCluster creates the throw-away cluster that begins with the backup.
 	CreateCluster struct {
 		Name   string
@@ -53,9 +44,7 @@ type (
 	}
 	// DeleteCluster deletes that cluster, by its UID; its volume goes with it.
 	DeleteCluster struct{ Name, UID string }
-	// AddFinalizer keeps the object until an isolation has ended.
-	AddFinalizer struct{}
-	// RemoveFinalizer lets the object go.
+	// RemoveFinalizer deletes the NetworkPolicy with which an earlier version has isolated a member, and then lets the object go.
 	RemoveFinalizer struct{}
 	// Wait changes nothing until something outside changes. For completes the sentence "waiting for".
 	Wait struct {
@@ -74,14 +63,9 @@ func (DeleteJob) step() {}
 func (Disrupt) step()   {}
 func (Wait) step()      {}
 func (Done) step()      {}
-func (Isolate) step()   {}
-func (Release) step()   {}
-
-func (CreatePress) step() {}
 
 func (CreateCluster) step()   {}
 func (DeleteCluster) step()   {}
-func (AddFinalizer) step()    {}
 func (RemoveFinalizer) step() {}
 
 func (s Record) String() string { return "record: " + s.What }
@@ -103,17 +87,13 @@ func (s Disrupt) String() string {
 	return "delete " + strings.Join(all, ", ")
 }
 
-func (s Isolate) String() string { return "isolate pod " + s.Target.Member + " from all traffic" }
-func (s CreatePress) String() string {
-	return fmt.Sprintf("create job %s on the volume of %s", s.Name, s.Target.Member)
-}
-func (Release) String() string { return "end the isolation" }
 func (s CreateCluster) String() string {
 	return fmt.Sprintf("create EtcdCluster %s, which begins with EtcdBackup %s", s.Name, s.Backup.Name)
 }
 func (s DeleteCluster) String() string { return "delete EtcdCluster " + s.Name + " and its volume" }
-func (AddFinalizer) String() string    { return "add the finalizer" }
-func (RemoveFinalizer) String() string { return "remove the finalizer" }
+func (RemoveFinalizer) String() string {
+	return "end the isolation of an earlier version, and remove the finalizer"
+}
 
 func (s Wait) String() string { return "wait for " + s.For }
 func (Done) String() string   { return "done" }

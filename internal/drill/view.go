@@ -6,7 +6,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,7 +18,7 @@ type View struct {
 	Name, UID string
 	Created   time.Time
 	Deleting  bool
-	Held      bool // by our finalizer
+	Held      bool // by the finalizer of an earlier version
 
 	Spec   v1beta1.EtcdDrillSpec
 	Status v1beta1.EtcdDrillStatus
@@ -28,14 +27,11 @@ type View struct {
 	RestoredName string // of the cluster that a backup is restored into
 
 	Cluster    Cluster
-	Earlier    string // another drill of the cluster that has not ended and comes first; empty: there is none
-	Isolation  Isolation
+	Earlier    string    // another drill of the cluster that has not ended and comes first; empty: there is none
 	LastBackup time.Time // when the newest verified backup of the cluster's data was begun; zero: there is none
 	Backup     v1beta1.DrillBackup
 	Restored   Restored
 	Job        jobs.Observed // that writes
-	Press      jobs.Observed // that fills a disk, or keeps it busy
-	PressName  string
 	Now        time.Time
 }
 
@@ -50,13 +46,6 @@ type Cluster struct {
 	Busy      string // what is in progress, or why the operator would not repair it; empty: nothing
 	Members   []Member
 	Leader    string // the member that leads, by its own word a moment ago; empty: it is not known
-}
-
-// Isolation is what there is of the isolation of a member.
-type Isolation struct {
-	HasPolicy bool // the drill's NetworkPolicy exists
-	HasLabel  bool // the Pod has the label by which that selects it
-	Taken     bool // another object has the name of the NetworkPolicy
 }
 
 // Member is one that the status of the cluster lists.
@@ -81,13 +70,11 @@ type Seen struct {
 	Drills   []v1beta1.EtcdDrill
 	Backups  []v1beta1.EtcdBackup
 	Restores []v1beta1.EtcdRestore
-	Restored *v1beta1.EtcdCluster        // of the name of the throw-away cluster; nil: there is none
-	Clone    Parts                       // of the members of that
-	Served   *Served                     // what that has; nil: not read
-	Policy   *networkingv1.NetworkPolicy // of the name of the drill's; nil: there is none
-	Leader   string                      // etcd's ID of the member that leads, in hexadecimal; empty: no member says it
+	Restored *v1beta1.EtcdCluster // of the name of the throw-away cluster; nil: there is none
+	Clone    Parts                // of the members of that
+	Served   *Served              // what that has; nil: not read
+	Leader   string               // etcd's ID of the member that leads, in hexadecimal; empty: no member says it
 	Job      jobs.Observed
-	Press    jobs.Observed
 	Now      time.Time
 }
 
@@ -102,10 +89,9 @@ func Facts(s Seen) View {
 	d := s.Drill
 	v := View{
 		Name: d.Name, UID: string(d.UID), Created: d.CreationTimestamp.Time, Deleting: d.DeletionTimestamp != nil,
-		Held: slices.Contains(d.Finalizers, v1beta1.FinalizerDrill), Isolation: isolationOf(s),
+		Held: slices.Contains(d.Finalizers, v1beta1.FinalizerDrill),
 		Spec: d.Spec, Status: d.Status, Due: dueOf(d, s.Now), RestoredName: RestoredName(d), Restored: restoredOf(s),
 		Cluster: clusterOf(s), Earlier: earlier(d, s.Drills), Job: s.Job, Now: s.Now,
-		Press: s.Press, PressName: PressName(d),
 	}
 	if b := lastBackup(s); b != nil {
 		v.LastBackup = b.Time

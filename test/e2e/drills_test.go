@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -94,27 +93,17 @@ func drills() {
 		Expect(membersOf(Default, c)).NotTo(HaveKey(d.Status.Targets[0].Member))
 	})
 
-	It("isolate a member for a while, or say that nothing shows that it was", Label("long"), func() {
-		before := uids(c)
-		d := begin(c, v1beta1.IsolateMember, func(spec *v1beta1.EtcdDrillSpec) {
-			spec.Duration = &metav1.Duration{Duration: 30 * time.Second}
-		})
+	It("measure a failure that something else causes", func() {
+		d := begin(c, v1beta1.Measure, func(spec *v1beta1.EtcdDrillSpec) { spec.Duration = &metav1.Duration{Duration: 30 * time.Second} })
 		Eventually(func(g Gomega) {
 			g.Expect(api.Get(ctx, keyOf(d), d)).To(Succeed())
-			g.Expect(d.HasEnded()).To(BeTrue())
+			g.Expect(d.Status.StartedAt).NotTo(BeNil())
 		}).Should(Succeed())
-		if d.Status.Phase != v1beta1.DrillRecovered {
-			Expect(conditionIn(d.Status.Conditions, v1beta1.ConditionComplete)).To(HaveField("Reason", v1beta1.ReasonNotEnforced))
-		}
-		Expect(uids(c)).To(Equal(before))
-		for _, p := range pods(c) {
-			Expect(p.Labels).NotTo(HaveKey(v1beta1.LabelIsolated))
-		}
-		var policies networkingv1.NetworkPolicyList
-		Expect(api.List(ctx, &policies, client.InNamespace(c.Namespace))).To(Succeed())
-		for _, p := range policies.Items {
-			Expect(metav1.IsControlledBy(&p, d)).To(BeFalse(), p.Name)
-		}
+		_, leader, _ := standing(c)
+		Expect(api.Delete(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: leader}})).To(Succeed())
+		ends(d, v1beta1.DrillRecovered)
+		isMeasured(d, 0)
+		Expect(d.Status.ReleasedAt).NotTo(BeNil())
 	})
 
 	It("restore the newest backup into a cluster that is thrown away", func() {
@@ -185,22 +174,8 @@ func drills() {
 		Expect(api.Delete(ctx, d)).To(Succeed())
 	})
 
-	It("fill the disk of a follower, which comes back when there is room again", Label("long"), func() {
-		d := begin(c, v1beta1.FillDisk)
-		ends(d, v1beta1.DrillRecovered)
-		isMeasured(d, 1)
-		Expect(d.Status.DetectedAt).NotTo(BeNil())
-		Expect(d.Status.FailedWrites).To(HaveValue(BeZero()))
-	})
-
-	It("keep the disk of a follower busy", Label("long"), func() {
-		d := begin(c, v1beta1.SlowDisk, func(spec *v1beta1.EtcdDrillSpec) { spec.Duration = &metav1.Duration{Duration: 30 * time.Second} })
-		ends(d, v1beta1.DrillRecovered)
-		isMeasured(d, 1)
-	})
-
 	It("that are deleted half way leave nothing behind", Label("long"), func() {
-		d := begin(c, v1beta1.IsolateMember, func(spec *v1beta1.EtcdDrillSpec) {
+		d := begin(c, v1beta1.Measure, func(spec *v1beta1.EtcdDrillSpec) {
 			spec.Duration = &metav1.Duration{Duration: time.Hour}
 		})
 		Eventually(func(g Gomega) {
@@ -209,11 +184,6 @@ func drills() {
 		}).Should(Succeed())
 		Expect(api.Delete(ctx, d)).To(Succeed())
 		Eventually(func() error { return client.IgnoreNotFound(api.Get(ctx, keyOf(d), d)) }).Should(Succeed())
-		Eventually(func(g Gomega) {
-			for _, p := range podsOf(g, c.Namespace, ours(c)) {
-				g.Expect(p.Labels).NotTo(HaveKey(v1beta1.LabelIsolated))
-			}
-		}).Should(Succeed())
 	})
 
 	It("are written by root where etcd answers its users only", Label("long"), func() {
@@ -260,7 +230,7 @@ func isMeasured(d *v1beta1.EtcdDrill, targets int) {
 	Expect(s.Targets).To(HaveLen(targets))
 	Expect(s.Writes).To(HaveValue(BeNumerically(">=", 20)))
 	Expect(s.LongestGap.Duration).To(BeNumerically(">=", 10*time.Millisecond))
-	Expect(s.RecoveredIn.Duration).To(BeNumerically(">", 0))
+	Expect(s.RecoveredIn.Duration).To(BeNumerically(">=", 0))
 	Expect(s.Report).To(ContainSubstring("acknowledged"))
 }
 

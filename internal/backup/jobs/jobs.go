@@ -4,7 +4,6 @@
 package jobs
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -120,26 +119,6 @@ func Write(d *v1beta1.EtcdDrill, cluster *v1beta1.EtcdCluster, name string, orde
 	labels[specs.ComponentLabel], labels[v1beta1.LabelDrill] = "drill", label(d.Name)
 	job := p.job(d.Namespace, name, owner(d, "EtcdDrill"), labels)
 	job.Spec.ActiveDeadlineSeconds = ptr.To(int64((order.Write.Lasts + longestCheck) / time.Second))
-	return job
-}
-
-// Press fills the volume of a member, or keeps its disk busy, for a drill. Its Pod runs beside that of the member: only there is the
-// volume.
-func Press(d *v1beta1.EtcdDrill, cluster *v1beta1.EtcdCluster, name, member string, order jobspec.Order, image Image) *batchv1.Job {
-	p := newPod(v1beta1.EtcdBackupStoreSpec{}, image.Of(cluster))
-	p.mount("data", jobspec.MemberFolder, corev1.VolumeSource{
-		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: member},
-	})
-	labels := specs.DrillSelector()
-	labels[specs.ComponentLabel], labels[v1beta1.LabelDrill] = "drill", label(d.Name)
-	p.spec.Tolerations = specs.Scheduling(cluster, labels).Tolerations
-	beside := maps.Clone(specs.MemberSelector(cluster))
-	beside[v1beta1.LabelMember] = member
-	near := []corev1.PodAffinityTerm{{LabelSelector: &metav1.LabelSelector{MatchLabels: beside}, TopologyKey: corev1.LabelHostname}}
-	p.spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: near}}
-	p.run(Container(jobspec.Press), order)
-	job := p.job(d.Namespace, name, owner(d, "EtcdDrill"), labels)
-	job.Spec.ActiveDeadlineSeconds = ptr.To(int64((order.Press.Lasts + longestCheck) / time.Second))
 	return job
 }
 

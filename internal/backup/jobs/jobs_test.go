@@ -93,9 +93,6 @@ func TestGolden(t *testing.T) {
 		"write": jobs.Write(drill, example, "first-1", jobspec.Order{
 			Verb: jobspec.Write, Write: &jobspec.WriteOrder{Key: "k", Secure: true, Lasts: time.Hour},
 		}, image),
-		"press": jobs.Press(drill, example, "first-disk-1", "example-2", jobspec.Order{
-			Verb: jobspec.Press, Press: &jobspec.PressOrder{Fill: true, Lasts: time.Hour},
-		}, image),
 		"backup":      jobs.Backup(backup, onVolume, example, "first-1", order(jobspec.Backup), image),
 		"backup-auth": jobs.Backup(backup, onVolume, withAuth, "first-1", order(jobspec.Backup), image),
 		"verify": jobs.Verify(backup, onVolume, "first-2", trial(jobspec.Unpack), trial(jobspec.Verify), "etcd:v3.6.16",

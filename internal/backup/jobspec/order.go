@@ -39,8 +39,6 @@ const (
 	Write Verb = "write"
 	// Follow keeps the continuous log of a cluster, until it is stopped.
 	Follow Verb = "follow"
-	// Press fills the disk of a member, or keeps it busy, until it is stopped: for a drill.
-	Press Verb = "press"
 )
 
 // Where a Job's Pod finds what is not in the order. Each is a folder, a key of a Secret is a file in it.
@@ -83,7 +81,6 @@ type Order struct {
 	Delete  *DeleteOrder  `json:"delete,omitempty"`
 	Rescue  *RescueOrder  `json:"rescue,omitempty"`
 	Write   *WriteOrder   `json:"write,omitempty"`
-	Press   *PressOrder   `json:"press,omitempty"`
 	Follow  *FollowOrder  `json:"follow,omitempty"`
 	Locate  *LocateOrder  `json:"locate,omitempty"`
 	Search  *SearchOrder  `json:"search,omitempty"`
@@ -178,12 +175,6 @@ type FollowOrder struct {
 	SegmentSize int           `json:"segmentSize"`
 	// Hash is how often a member is asked for the hash of all keys, which holds up writes. 0: never.
 	Hash time.Duration `json:"hash,omitempty"`
-}
-
-// PressOrder is that of Press, for the volume in MemberFolder.
-type PressOrder struct {
-	Fill  bool          `json:"fill,omitempty"` // the disk; else it is kept busy
-	Lasts time.Duration `json:"lasts"`          // after which it ends by itself
 }
 
 // What Rescue leaves below ScratchFolder, beside ScratchData and ScratchFacts: the certificates of the etcd that is started there, and
@@ -282,7 +273,6 @@ func (o Order) Problem() string {
 		{o.Delete != nil, []Verb{Delete}},
 		{o.Rescue != nil, []Verb{Rescue}},
 		{o.Write != nil, []Verb{Write}},
-		{o.Press != nil, []Verb{Press}},
 		{o.Follow != nil, []Verb{Follow}},
 		{o.Locate != nil, []Verb{Locate}},
 		{o.Search != nil, []Verb{Search}},
@@ -319,7 +309,7 @@ func (o Order) Problem() string {
 // needsNoStore says whether the order is about no store: beside some verbs, what is about a VolumeSnapshot.
 func (o Order) needsNoStore() bool {
 	isOfSnapshot := o.Rescue != nil && o.Rescue.InPlace || o.Restore != nil && o.Restore.Stopped
-	return o.Verb == Verify || o.Verb == Write || o.Verb == Press || isOfSnapshot
+	return o.Verb == Verify || o.Verb == Write || isOfSnapshot
 }
 
 func storesIn(s v1beta1.EtcdBackupStoreSpec) int {

@@ -91,8 +91,6 @@ func carryOut(ctx context.Context, order jobspec.Order, in Environment, say *pro
 		return rescue(ctx, j)
 	case jobspec.Write:
 		return measureWrites(ctx, j)
-	case jobspec.Press:
-		return jobspec.Done{}, press(ctx, jobspec.MemberFolder, *j.Press)
 	}
 	if j.Restore != nil && j.Restore.Stopped {
 		return restoreRescued(ctx, j)

@@ -30,15 +30,11 @@ func NetworkPolicy(c *v1beta1.EtcdCluster, operator string) *networkingv1.Networ
 			clients = append(clients, labelled(LogSelector()))
 		}
 	}
-	selected := metav1.LabelSelector{MatchLabels: MemberSelector(c)}
-	if c.AllowsDrills() { // policies only add to what is allowed: a member that is isolated has none but that of its drill
-		selected.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: v1beta1.LabelIsolated, Operator: metav1.LabelSelectorOpDoesNotExist}}
-	}
 	return &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
 		ObjectMeta: owned(c, c.MemberPolicy()),
 		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: selected,
+			PodSelector: metav1.LabelSelector{MatchLabels: MemberSelector(c)},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress: slices.Concat(
 				// The operator looks at the certificates that members show there while an authority is rotated.
