@@ -22,6 +22,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/cache"
 	"github.com/etcd-operator/etcd-operator/controllers/metrics"
+	"github.com/etcd-operator/etcd-operator/internal/backup/schedule"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
@@ -196,6 +197,6 @@ func (r *EtcdClusterReconciler) show(ctx context.Context, look *clusterLook, sta
 	own := slices.DeleteFunc(backups.Items, func(b v1beta1.EtcdBackup) bool { return b.Spec.Cluster != look.ec.Name })
 	its := slices.DeleteFunc(drills.Items, func(d v1beta1.EtcdDrill) bool { return d.Spec.Cluster != look.ec.Name })
 	r.figures.Set(client.ObjectKeyFromObject(look.ec), slices.Concat(
-		report.Figures(status, look.View), report.BackupFigures(own), report.DrillFigures(its)))
+		report.Figures(status, look.View), report.BackupFigures(own, schedule.Wanted(look.ec)), report.DrillFigures(its)))
 	return nil
 }

@@ -35,6 +35,7 @@ func (r *EtcdClusterReconciler) claimOwnership(ctx context.Context, ec *v1beta1.
 		}
 		if other != lease.Ended {
 			r.Dialer.Forget(client.ObjectKeyFromObject(ec))
+			r.figures.Forget(client.ObjectKeyFromObject(ec)) // the other one shows them
 			r.emit(ctx, ec, report.OtherOperator(named, r.Installation, other == lease.Hidden))
 			return errNotOwner
 		}

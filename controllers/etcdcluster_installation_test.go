@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +18,10 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/lease"
+	"github.com/etcd-operator/etcd-operator/controllers/metrics"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/act"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 	"github.com/etcd-operator/etcd-operator/internal/etcd/connect"
 )
@@ -63,10 +67,16 @@ func charge(t *testing.T, ours string, status v1beta1.EtcdClusterStatus, other l
 	r := &EtcdClusterReconciler{
 		Client: server, Actor: &act.Actor{Live: server, Now: func() time.Time { return noon }},
 		Dialer: &connect.Dialer{Pool: etcd.NewPool()}, Events: events.NewFakeRecorder(1), Installation: ours,
+		figures: &metrics.Clusters{Now: func() time.Time { return noon }},
 	}
 	ec := &v1beta1.EtcdCluster{Status: status}
+	r.figures.Set(client.ObjectKeyFromObject(ec), report.Figures(status, cluster.View{}))
 	err := r.claimOwnership(t.Context(), ec)
 	looksAfter := !errors.Is(err, errNotOwner)
+	shown := make(chan prometheus.Metric, 100)
+	if r.figures.Collect(shown); looksAfter != (len(shown) > 0) {
+		t.Errorf("it manages the cluster: %t, and %d figures are shown", looksAfter, len(shown))
+	}
 	switch {
 	case looksAfter && err != nil:
 		return err.Error()

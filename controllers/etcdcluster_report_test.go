@@ -33,7 +33,7 @@ func TestStepHasAnEventAlthoughTheStatusIsNotWritten(t *testing.T) {
 	recorder := events.NewFakeRecorder(10)
 	r := &EtcdClusterReconciler{
 		Client: server, Actor: &act.Actor{Live: server, Now: func() time.Time { return noon }}, Events: recorder,
-		secrets: &cache.Secrets{}, figures: &metrics.Clusters{},
+		secrets: &cache.Secrets{}, figures: &metrics.Clusters{Now: func() time.Time { return noon }},
 	}
 	look := &clusterLook{ec: &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, step: plan.ResizePod{Name: "a-0"}}
 	if err := r.report(t.Context(), look, look.step, nil); !apierrors.IsConflict(err) {

@@ -45,7 +45,7 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 		Dialer: dialer, Events: recorder,
 		Installation: installed,
 		secrets:      &cache.Secrets{Now: now},
-		figures:      &metrics.Clusters{},
+		figures:      &metrics.Clusters{Now: now},
 	}
 }
 

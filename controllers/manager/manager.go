@@ -234,7 +234,7 @@ func (m *Manager) shared() (controllers.Shared, error) {
 	if m.lock != nil {
 		shared.Leads = lease.Leads(shared.Live, m.lock, chosen.Now)
 	}
-	figures, err := metrics.Register(ctrlmetrics.Registry)
+	figures, err := metrics.Register(ctrlmetrics.Registry, chosen.Now)
 	if err != nil {
 		return shared, err
 	}

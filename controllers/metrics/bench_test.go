@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
@@ -18,7 +19,7 @@ import (
 // BenchmarkScrapeOf100Clusters is one scrape of the figures of 100 clusters with three members each. The goal is a second and 20 MiB.
 func BenchmarkScrapeOf100Clusters(b *testing.B) {
 	registry := prometheus.NewRegistry()
-	figures, err := Register(registry)
+	figures, err := Register(registry, time.Now)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -19,11 +20,13 @@ import (
 // one that checks what it gathers.
 func TestFiguresAreShown(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	figures, err := Register(registry)
+	now := time.Unix(1_800_000_000, 0)
+	clock := func() time.Time { return now }
+	figures, err := Register(registry, clock)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Register(registry); err != nil || again != figures {
+	if again, err := Register(registry, clock); err != nil || again != figures {
 		t.Errorf("registered again: %v, %v", again == figures, err)
 	}
 	view := cluster.View{Want: cluster.Want{Size: 3}, Members: []cluster.Member{{
@@ -60,6 +63,53 @@ func TestFiguresAreShown(t *testing.T) {
 	}
 }
 
+// TestMeters: a member that runs for an hour is an hour, whenever it began and however often it was looked at. What is no longer looked at
+// is not shown as if it were of now, and is not counted, until it is looked at again.
+func TestMeters(t *testing.T) {
+	registry, now := prometheus.NewPedanticRegistry(), time.Unix(1_800_000_000, 0)
+	figures, err := Register(registry, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := resource.MustParse("1Ki")
+	status := v1beta1.EtcdClusterStatus{VolumeSize: &size}
+	running := cluster.Member{Name: "a-0", Role: cluster.Voter, Pod: cluster.Pod{Phase: cluster.Running}}
+	a := types.NamespacedName{Namespace: "n", Name: "a"}
+	look := func(members ...cluster.Member) {
+		figures.Set(a, report.Figures(status, cluster.View{Want: cluster.Want{Size: 1}, Members: members}))
+	}
+	shows := func(member, bytes float64) {
+		t.Helper()
+		got := gathered(t, registry)
+		for _, want := range []string{
+			fmt.Sprintf("etcd_operator_cluster_member_seconds_total{cluster=\"a\",namespace=\"n\"} %v\n", member),
+			fmt.Sprintf("etcd_operator_cluster_volume_byte_seconds_total{cluster=\"a\",namespace=\"n\"} %v\n", bytes),
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s is missing in\n%s", want, got)
+			}
+		}
+	}
+	look(running)
+	shows(0, 0)
+	for range 120 {
+		now = now.Add(30 * time.Second)
+		look(running)
+	}
+	now = now.Add(10 * time.Second)
+	shows(3610, 3610*1024)
+	look()
+	now = now.Add(time.Minute)
+	shows(3610, 3610*1024)
+	look(running)
+	now = now.Add(time.Hour)
+	if got := gathered(t, registry); strings.Contains(got, `cluster="a"`) {
+		t.Errorf("a cluster that was not looked at for an hour has figures of now: %s", got)
+	}
+	look(running)
+	shows(3610+300, (3610+300)*1024)
+}
+
 // drills are one with a schedule, which has failed last and had recovered twice before, one that goes on, and one that is new.
 func drills(now time.Time) []v1beta1.EtcdDrill {
 	ago := func(hours time.Duration) metav1.MicroTime { return metav1.NewMicroTime(now.Add(-hours * time.Hour)) }
@@ -89,7 +139,7 @@ func gathered(t *testing.T, from prometheus.Gatherer) string {
 			for _, l := range m.GetLabel() {
 				labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
 			}
-			fmt.Fprintf(&text, "%s{%s} %v\n", family.GetName(), strings.Join(labels, ","), m.GetGauge().GetValue())
+			fmt.Fprintf(&text, "%s{%s} %v\n", family.GetName(), strings.Join(labels, ","), m.GetGauge().GetValue()+m.GetCounter().GetValue())
 		}
 	}
 	return text.String()

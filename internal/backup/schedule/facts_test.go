@@ -143,3 +143,38 @@ func TestRefusedDeletions(t *testing.T) {
 		}
 	}
 }
+
+// TestWanted: when the next backup is due that counts, by the schedule: a day after a nightly one, a week after a weekly one, and from the
+// start of a cluster of which none was ever verified. None is where the schedule makes none.
+func TestWanted(t *testing.T) {
+	at := func(day, hour, minute int) time.Time { return time.Date(2026, 1, day, hour, minute, 5, 0, time.UTC) }
+	verified := &v1beta1.ClusterBackups{Verified: &v1beta1.BackupPoint{Time: metav1.NewTime(at(5, 2, 30))}}
+	last := &v1beta1.ClusterBackups{Last: &v1beta1.BackupPoint{Time: metav1.NewTime(at(5, 2, 30))}}
+	for name, test := range map[string]struct {
+		backup v1beta1.Backup
+		had    *v1beta1.ClusterBackups
+		size   int32
+		want   string
+	}{
+		"nightly":             {v1beta1.Backup{Schedule: "30 2 * * *"}, verified, 3, "2026-01-06T02:30:00Z"},
+		"weekly":              {v1beta1.Backup{Schedule: "30 2 * * 1"}, verified, 3, "2026-01-12T02:30:00Z"},
+		"every minute":        {v1beta1.Backup{Schedule: "* * * * *"}, verified, 3, "2026-01-06T00:31:00Z"},
+		"never verified":      {v1beta1.Backup{Schedule: "30 2 * * 1"}, nil, 3, "2026-01-05T02:30:00Z"},
+		"made, none verified": {v1beta1.Backup{Schedule: "30 2 * * *"}, last, 3, "2026-01-03T02:30:00Z"},
+		"not to be verified":  {v1beta1.Backup{Schedule: "30 2 * * *", Verify: v1beta1.VerifyNever}, last, 3, "2026-01-06T02:30:00Z"},
+		"no schedule":         {v1beta1.Backup{}, verified, 3, ""},
+		"suspended":           {v1beta1.Backup{Schedule: "30 2 * * *", Suspend: true}, verified, 3, ""},
+		"hibernates":          {v1beta1.Backup{Schedule: "30 2 * * *"}, verified, 0, ""},
+		"unclear":             {v1beta1.Backup{Schedule: "30 2 * *"}, verified, 3, ""},
+	} {
+		c := &v1beta1.EtcdCluster{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(1, 12, 0))}}
+		c.Spec.Backup, c.Spec.Size, c.Status.Backup = &test.backup, &test.size, test.had
+		got := ""
+		if due := schedule.Wanted(c); !due.IsZero() {
+			got = due.Format(time.RFC3339)
+		}
+		if got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}

@@ -44,6 +44,32 @@ func Report(seen Seen, v View, step Step, err error) *v1beta1.ClusterBackups {
 	return s
 }
 
+// often is how far apart backups are of which each has to be verified: a day, less what clocks are put forward. Of those that are made more
+// often one a day may be (verify: Daily).
+const often = 22 * time.Hour
+
+// Wanted is when the schedule of a cluster wants a backup that is newer than the one that counts: than the newest verified one, or with
+// verify: Never than the newest; while there is none, than the cluster. It is zero where the schedule is to make none: there is none, it
+// cannot be read or is suspended, or the cluster hibernates or is being deleted.
+func Wanted(c *v1beta1.EtcdCluster) time.Time {
+	b, had := c.Spec.Backup, c.Status.Backup
+	if b == nil || b.Schedule == "" || b.Suspend || c.Size() == 0 || c.DeletionTimestamp != nil {
+		return time.Time{}
+	}
+	s, err := Parse(b.Schedule, b.TimeZone)
+	if err != nil {
+		return time.Time{}
+	}
+	counts := &v1beta1.BackupPoint{Time: c.CreationTimestamp}
+	switch {
+	case had != nil && had.Verified != nil:
+		counts = had.Verified
+	case had != nil && had.Last != nil && b.Verify == v1beta1.VerifyNever:
+		counts = had.Last
+	}
+	return s.Next(counts.Time.Add(often))
+}
+
 // longest is the limit of the API conventions for a message.
 const longest = 1024
 

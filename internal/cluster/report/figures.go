@@ -3,7 +3,9 @@ package report
 import (
 	"slices"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
@@ -35,13 +37,18 @@ var (
 	gaugeWanted = &Gauge{"etcd_operator_cluster_wanted_members", "Voting members that the spec wants; 0 hibernates.", nil}
 	gaugePaused = &Gauge{"etcd_operator_cluster_paused", "1 while nothing is changed or healed, because the spec or an annotation says " +
 		"so.", nil}
-	gaugeQuorum   = &Gauge{"etcd_operator_cluster_has_leader", "1 if the member list was read with quorum by a leader that answers.", nil}
+	gaugeQuorum = &Gauge{"etcd_operator_cluster_has_leader", "1 if the member list was read with quorum by a leader that answers; not there " +
+		"while it is not known whether members serve (Available is Unknown).", nil}
 	gaugeAlarm    = &Gauge{"etcd_operator_cluster_alarms", "Alarms that etcd has raised, by kind: NOSPACE or CORRUPT.", []string{"kind"}}
 	gaugeVerified = &Gauge{
 		"etcd_operator_cluster_last_verified_backup_timestamp_seconds", "When the newest backup was begun that has passed a trial.",
 		nil,
 	}
-	gaugeBackup  = &Gauge{"etcd_operator_cluster_last_backup_timestamp_seconds", "When the newest backup was begun that is in a store.", nil}
+	gaugeBackup = &Gauge{"etcd_operator_cluster_last_backup_timestamp_seconds", "When the newest backup was begun that is in a store.", nil}
+	gaugeDue    = &Gauge{
+		"etcd_operator_cluster_backup_due_timestamp_seconds", "When the schedule wants a backup that is newer than the newest verified one, or than " +
+			"the newest one if none is to be verified. Not there without a schedule, while it is suspended, and while the cluster hibernates.", nil,
+	}
 	gaugeLogFrom = &Gauge{
 		"etcd_operator_cluster_log_from_timestamp_seconds", "When the full backup was begun from which the continuous log leads on without a " +
 			"gap: from then on the cluster can be restored to any moment.", nil,
@@ -88,23 +95,43 @@ var (
 
 // Gauges are all that there are, in the order of the documentation.
 var Gauges = []*Gauge{
-	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeLogFrom, gaugeLogUntil,
-	gaugeEqual, gaugeEnd,
+	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeDue, gaugeLogFrom,
+	gaugeLogUntil, gaugeEqual, gaugeEnd,
 	gaugeRunning, gaugeVolumes, gaugeBackups, gaugeStored, gaugeTook, gaugeDrills, gaugeRecovery,
 	gaugeMember, gaugeLeader, gaugeSize, gaugeInUse, gaugeQuota, gaugeBehind, gaugeSlow,
 }
 
-// Figures are the numbers of a cluster after a look.
+// A Meter counts what a gauge has been over time, in its unit times seconds: what is billed.
+type Meter struct {
+	Name, Help string
+	Of         *Gauge
+}
+
+// Meters are all that there are, in the order of the documentation.
+var Meters = []*Meter{
+	{"etcd_operator_cluster_member_seconds_total", "Seconds that members have had a Pod: 3600 are a member-hour.", gaugeRunning},
+	{"etcd_operator_cluster_volume_byte_seconds_total", "Size of the volumes of all members, times the seconds that they were there.", gaugeVolumes},
+	{"etcd_operator_cluster_backup_byte_seconds_total", "What complete backups take, times the seconds that they were there.", gaugeStored},
+}
+
+// Figures are the numbers of a cluster after a look. What is not known at present is left out: a number that is old would look like one of
+// now, and a member that the operator does not reach like one that is down.
 func Figures(status v1beta1.EtcdClusterStatus, v cluster.View) []Figure {
-	_, led := v.Leader()
 	all := []Figure{
 		{gaugeInfo, []string{status.Version, status.TargetVersion}, 1},
 		{gaugeWanted, nil, float64(v.Want.Size)},
 		{gaugeRunning, nil, float64(v.Count(cluster.HasPod))},
 		{gaugePaused, nil, truth(v.Want.Paused != "")},
-		{gaugeQuorum, nil, truth(led && v.Unread == "")},
-		{gaugeAlarm, []string{cluster.NoSpace}, float64(len(v.Raised(cluster.NoSpace)))},
-		{gaugeAlarm, []string{cluster.Corrupt}, float64(len(v.Raised(cluster.Corrupt)))},
+	}
+	observed := meta.FindStatusCondition(status.Conditions, v1beta1.ConditionAvailable)
+	isObserved := observed == nil || observed.Status != metav1.ConditionUnknown
+	if _, led := v.Leader(); isObserved {
+		all = append(all, Figure{gaugeQuorum, nil, truth(led && v.Unread == "")})
+	}
+	if v.Count(func(m cluster.Member) bool { return m.Answers }) > 0 {
+		for _, kind := range []string{cluster.NoSpace, cluster.Corrupt} {
+			all = append(all, Figure{gaugeAlarm, []string{kind}, float64(len(v.Raised(kind)))})
+		}
 	}
 	conditions := status.Conditions
 	if b := status.Backup; b != nil {
@@ -139,14 +166,17 @@ func Figures(status v1beta1.EtcdClusterStatus, v cluster.View) []Figure {
 		all = append(all, Figure{gaugeSlow, []string{a.Member, a.Signal}, 1})
 	}
 	for _, m := range v.Select(cluster.IsListed) {
-		all = append(all, memberFigures(m)...)
+		all = append(all, memberFigures(m, isObserved)...)
 	}
 	return all
 }
 
-// BackupFigures are the numbers of a cluster's backups.
-func BackupFigures(backups []v1beta1.EtcdBackup) []Figure {
+// BackupFigures are the numbers of a cluster's backups, of which the schedule wants a newer one by then; zero: it wants none.
+func BackupFigures(backups []v1beta1.EtcdBackup, due time.Time) []Figure {
 	var all []Figure
+	if !due.IsZero() {
+		all = append(all, Figure{gaugeDue, nil, float64(due.Unix())})
+	}
 	phases, stored := map[v1beta1.BackupPhase]int{}, int64(0)
 	var newest *v1beta1.EtcdBackup
 	for i := range backups {
@@ -209,11 +239,12 @@ func runs(d *v1beta1.EtcdDrill) []v1beta1.DrillResult {
 	return append([]v1beta1.DrillResult{last}, d.Status.History...)
 }
 
-// memberFigures leave out what a member does not say at present: a number that is old would look like one of now.
-func memberFigures(m cluster.Member) []Figure {
-	all := []Figure{
-		{gaugeMember, []string{m.Name, strings.ToLower(role(m))}, truth(m.Healthy)},
-		{gaugeLeader, []string{m.Name}, truth(m.Leader)},
+// memberFigures leave out what a member does not say at present, and that it is down while it may be the operator that is cut off.
+func memberFigures(m cluster.Member, isObserved bool) []Figure {
+	var all []Figure
+	if isObserved || m.Healthy {
+		all = append(all, Figure{gaugeMember, []string{m.Name, strings.ToLower(role(m))}, truth(m.Healthy)},
+			Figure{gaugeLeader, []string{m.Name}, truth(m.Leader)})
 	}
 	if m.Pod.Quota > 0 {
 		all = append(all, Figure{gaugeQuota, []string{m.Name}, float64(m.Pod.Quota)})

@@ -21,7 +21,7 @@ var backups = Dashboard{
 				},
 			},
 			{
-				Kind: Number, Title: "Oldest of the newest verified backups", Help: "of all clusters that have one", Unit: Seconds, Warn: at(2 * 86400),
+				Kind: Number, Title: "Oldest of the newest verified backups", Help: "of all clusters that have one", Unit: Seconds,
 				Queries: []Query{
 					{`max(` + verifiedAge + `)`, ""},
 				},
@@ -32,8 +32,13 @@ var backups = Dashboard{
 		}},
 		{"Over time", []Panel{
 			{
+				Kind: Lines, Title: "Overdue", Help: "since the schedule wanted a newer verified backup: below 0 is good", Unit: Seconds,
+				Warn: at(86400), Queries: []Query{
+					{`time() - max ` + byCluster + `(etcd_operator_cluster_backup_due_timestamp_seconds{` + some + `})`, clusterLegend},
+				},
+			},
+			{
 				Kind: Lines, Title: "Age of the newest verified backup", Help: "each verified backup brings it down", Unit: Seconds,
-				Warn:    at(2 * 86400),
 				Queries: []Query{{verifiedAge, clusterLegend}},
 			},
 			{Kind: Lines, Title: "Age of the newest backup in a store", Help: "verified or not", Unit: Seconds, Queries: []Query{

@@ -50,7 +50,7 @@ var cluster = Dashboard{
 					{`max(etcd_operator_member_database_size_bytes{` + this + `} / etcd_operator_member_database_quota_bytes{` + this + `})`, ""},
 				},
 			},
-			{Kind: Number, Title: "Newest verified backup", Help: "its age", Unit: Seconds, Warn: at(2 * 86400), Queries: []Query{
+			{Kind: Number, Title: "Newest verified backup", Help: "its age", Unit: Seconds, Queries: []Query{
 				{`time() - max(etcd_operator_cluster_last_verified_backup_timestamp_seconds{` + this + `})`, ""},
 			}},
 			{Kind: Table, Title: "Conditions", Help: "kubectl etcd diagnose says what to do", Queries: []Query{

@@ -72,7 +72,6 @@ var fleet = Dashboard{
 			},
 			{
 				Kind: Lines, Title: "Age of the newest verified backup", Help: "what was written later would be lost", Unit: Seconds,
-				Warn:    at(2 * 86400),
 				Queries: []Query{{verifiedAge, clusterLegend}},
 			},
 			{
