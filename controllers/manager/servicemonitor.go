@@ -84,6 +84,6 @@ func selfMonitors(namespace string, extra map[string]string) []*unstructured.Uns
 				"tlsConfig":       map[string]any{"insecureSkipVerify": true},
 			}},
 		}),
-		made(specs.PrometheusRuleKind.Kind, monitoring.Rules()),
+		made(specs.PrometheusRuleKind.Kind, monitoring.Rules(namespace)),
 	}
 }

@@ -3,6 +3,7 @@ package monitoring
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,9 +12,16 @@ import (
 const Runbooks = "https://github.com/etcd-operator/etcd-operator/blob/main/docs/runbooks/"
 
 // Rules are the alerts of all clusters and of the operator as a group of rules of Prometheus, which is also the spec of a PrometheusRule
-// (https://prometheus-operator.dev/docs/api-reference/api/#monitoring.coreos.com/v1.PrometheusRule).
-func Rules() map[string]any {
-	return rules(Alerts, func(expr string) string { return expr })
+// (https://prometheus-operator.dev/docs/api-reference/api/#monitoring.coreos.com/v1.PrometheusRule). They are about the operator of that
+// namespace, beside which there may be others; if it is empty, about any.
+func Rules(namespace string) map[string]any {
+	all := slices.DeleteFunc(slices.Clone(Alerts), func(a Alert) bool { return a.Single })
+	return rules(all, func(expr string) string {
+		if namespace == "" {
+			return expr
+		}
+		return strings.ReplaceAll(expr, elections, fmt.Sprintf("%s,namespace=%q}", strings.TrimSuffix(elections, "}"), namespace))
+	})
 }
 
 // RulesOf are the alerts of one cluster.
@@ -35,8 +43,8 @@ func RulesOf(namespace, cluster string) map[string]any {
 	})
 }
 
-// ofCluster is the beginning of a selector of series of clusters.
-var ofCluster = regexp.MustCompile(`etcd_operator_(cluster|member)_[a-z_]+\{?`)
+// ofCluster is the beginning of a selector of series of clusters: the operator's, etcd's own, and whether members were scraped.
+var ofCluster = regexp.MustCompile(`\b(etcd_[a-z_]+|up\b)\{?`)
 
 func rules(alerts []Alert, limited func(string) string) map[string]any {
 	all := make([]any, 0, len(alerts))

@@ -5,14 +5,40 @@ package monitoring
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 )
 
 // TestAlerts: each fires when it has to, and not at what looks like it. `make test-monitoring` builds promtool.
-func TestAlerts(t *testing.T) {
-	output, err := exec.CommandContext(t.Context(), "../../bin/promtool", "test", "rules", "testdata/alerts.yaml").CombinedOutput()
+func TestAlerts(t *testing.T) { try(t, "testdata/alerts.yaml") }
+
+// TestAlertsOfOneCluster: so do those of a PrometheusRule, as internal/cluster/specs has it among what it makes. They rest on no operator.
+func TestAlertsOfOneCluster(t *testing.T) {
+	made, err := os.ReadFile("../../internal/cluster/specs/testdata/monitors.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rule, found := strings.Cut(string(made), "kind: PrometheusRule")
+	_, spec, hasSpec := strings.Cut(rule, "\nspec:\n")
+	tests, err := os.ReadFile("testdata/cluster.yaml")
+	if err != nil || !found || !hasSpec {
+		t.Fatalf("there is no rule, or no test of it: %v", err)
+	}
+	folder := t.TempDir()
+	for name, text := range map[string]string{"rules.yaml": strings.ReplaceAll("\n"+spec, "\n  ", "\n"), "cluster.yaml": string(tests)} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	try(t, filepath.Join(folder, "cluster.yaml"))
+}
+
+func try(t *testing.T, tests string) {
+	t.Helper()
+	output, err := exec.CommandContext(t.Context(), "../../bin/promtool", "test", "rules", tests).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
