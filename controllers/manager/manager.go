@@ -197,7 +197,7 @@ func (m *Manager) addControllers(ctx context.Context) error {
 		return err
 	}
 	if m.chosen.MonitorLabels != nil {
-		self := &selfMonitor{m.GetClient(), m.chosen.PodNamespace, m.chosen.MonitorLabels, m.GetLogger()}
+		self := &selfMonitor{m.GetClient(), m.GetAPIReader(), m.chosen.PodNamespace, m.chosen.MonitorLabels, m.GetLogger()}
 		if err := m.Add(self); err != nil {
 			return fmt.Errorf("add the monitor of the operator: %w", err)
 		}

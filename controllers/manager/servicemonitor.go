@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -35,6 +36,7 @@ func ParseMonitorLabels(text string) (map[string]string, error) {
 // minutes, since they are not watched, and the Prometheus Operator may come later.
 type selfMonitor struct {
 	client    client.Client
+	live      client.Reader
 	namespace string
 	labels    map[string]string
 	log       logr.Logger
@@ -45,7 +47,7 @@ func (s *selfMonitor) Start(ctx context.Context) error {
 	said := ""
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		now := ""
-		for _, object := range selfMonitors(s.namespace, s.labels) {
+		for _, object := range selfMonitors(s.namespace, s.labels, s.hasToken(ctx)) {
 			err := s.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(v1beta1.FieldOwner),
 				client.ForceOwnership, client.DisableReadYourWritesConsistency)
 			if err != nil {
@@ -61,9 +63,21 @@ func (s *selfMonitor) Start(ctx context.Context) error {
 	return nil
 }
 
+// reader names a Secret, in the operator's namespace, with the token of an account that may read metrics, if a person has made one.
+const reader = "etcd-operator-metrics-reader"
+
+// hasToken says whether the Secret is there. If that cannot be read it is not counted on.
+func (s *selfMonitor) hasToken(ctx context.Context) bool {
+	var secret corev1.Secret
+	err := s.live.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: reader}, &secret)
+	return err == nil && len(secret.Data[corev1.ServiceAccountTokenKey]) > 0
+}
+
 // selfMonitors are the objects. Labels of clusters in the metrics are kept (honorLabels): namespace is theirs. The certificate of the
-// endpoint is self-signed unless one was brought.
-func selfMonitors(namespace string, extra map[string]string) []*unstructured.Unstructured {
+// endpoint is self-signed unless one was brought. The job has the name of the label's value, controller-manager, and not that of the
+// Service: what is called etcd is counted as members of etcd by the rules of kube-prometheus (job=~".*etcd.*"). The token is Prometheus'
+// own, or that of a Secret: monitors of user projects in OpenShift may name no file.
+func selfMonitors(namespace string, extra map[string]string, hasToken bool) []*unstructured.Unstructured {
 	made := func(kind string, spec map[string]any) *unstructured.Unstructured {
 		object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 		object.SetGroupVersionKind(specs.PodMonitorKind.GroupVersion().WithKind(kind))
@@ -75,14 +89,17 @@ func selfMonitors(namespace string, extra map[string]string) []*unstructured.Uns
 		return object
 	}
 	selected := map[string]any{"app.kubernetes.io/name": v1beta1.FieldOwner, "control-plane": "controller-manager"}
+	endpoint := map[string]any{
+		"port": "https", "scheme": "https", "path": "/metrics", "honorLabels": true, "tlsConfig": map[string]any{"insecureSkipVerify": true},
+	}
+	if hasToken {
+		endpoint["authorization"] = map[string]any{"credentials": map[string]any{"name": reader, "key": corev1.ServiceAccountTokenKey}}
+	} else {
+		endpoint["bearerTokenFile"] = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+	}
 	return []*unstructured.Unstructured{
 		made("ServiceMonitor", map[string]any{
-			"selector": map[string]any{"matchLabels": selected},
-			"endpoints": []any{map[string]any{
-				"port": "https", "scheme": "https", "path": "/metrics", "honorLabels": true,
-				"bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
-				"tlsConfig":       map[string]any{"insecureSkipVerify": true},
-			}},
+			"selector": map[string]any{"matchLabels": selected}, "jobLabel": "control-plane", "endpoints": []any{endpoint},
 		}),
 		made(specs.PrometheusRuleKind.Kind, monitoring.Rules(namespace)),
 	}
