@@ -174,20 +174,3 @@ func TestSinkAlonePutsEverything(t *testing.T) {
 		t.Errorf("%d files of %d bytes (%v), want 3 of %d", len(files), total, err, size)
 	}
 }
-
-func TestCopySynced(t *testing.T) {
-	from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
-	want := bytes.Repeat([]byte("database"), 300_000)
-	if err := os.WriteFile(from, want, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := copySynced(from, to); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(to); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("the copy has %d bytes of %d (%v)", len(got), len(want), err)
-	}
-	if err := copySynced(filepath.Join(t.TempDir(), "missing"), to); err == nil {
-		t.Error("what is not there was copied")
-	}
-}
