@@ -56,7 +56,8 @@ var policy = rules.List[View, Step]{rules.Under("rules of an EtcdRestore",
 	rule("wait for the confirmation", awaitConfirmation,
 		"waits until just what the preview says is confirmed, or accepted by the backup's name"),
 	rule("wait for others", awaitOthers, "lets one restore of a cluster end before another begins"),
-	rule("wait for the cluster", awaitCluster, "waits for the end of a pause, of hibernation, of an adoption, or of a spec that is not allowed"),
+	rule("wait for the cluster", awaitCluster,
+		"waits for the end of a pause, of hibernation, of an adoption, or of a spec that is not allowed"),
 	rule("back up first", backUpFirst, "makes a backup of what the cluster has, unless the spec says that none is needed"),
 	rule("begin", begin, "freezes what is restored in the status of the cluster, whose rules go on from there"),
 )}
@@ -170,8 +171,8 @@ func comesFirst(o, r *v1beta1.EtcdRestore) bool {
 	return false
 }
 
-// awaitCluster restores no cluster that hibernates: spec.size says how many members there are to be. None that adopts another one is restored
-// either: of two histories the sources would go on with one.
+// awaitCluster restores no cluster that hibernates: spec.size says how many members there are to be. None that adopts
+// another one is restored either: of two histories the sources would go on with one.
 func awaitCluster(v View) Step {
 	switch {
 	case v.Paused != "":

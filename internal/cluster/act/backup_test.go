@@ -74,3 +74,32 @@ func TestClusterInANamespaceThatEndsIsLetGo(t *testing.T) {
 		}
 	}
 }
+
+// TestAdoptionIsHeld: what the EtcdCluster owns goes after it, and not before its members have left (cascade=foreground); and in a
+// namespace that ends it is let go, because its members cannot come back there.
+func TestAdoptionIsHeld(t *testing.T) {
+	c, v := example(), seen()
+	c.Finalizers, c.DeletionTimestamp = []string{v1beta1.FinalizerAdoption, metav1.FinalizerDeleteDependents}, &metav1.Time{Time: now}
+	v.Adoption.Held = true
+	s := newScene(t, c, v)
+	left := func() []string {
+		var left v1beta1.EtcdCluster
+		s.get("a", &left)
+		return left.Finalizers
+	}
+	s.mustDo(plan.Hold{Held: true, Adoption: true})
+	if got := left(); !slices.Equal(got, []string{v1beta1.FinalizerAdoption}) {
+		t.Fatalf("finalizers %v", got)
+	}
+	ends := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "a-0", nil)
+	ends.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	s.actor.Client = interceptor.NewClient(s.api, interceptor.Funcs{
+		Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return ends },
+	})
+	if err := s.do(plan.CreateBackup{Name: "b", Before: v1beta1.BeforeDeletion}); err != nil {
+		t.Error(err)
+	}
+	if got := left(); len(got) > 0 {
+		t.Errorf("finalizers %v in a namespace that ends", got)
+	}
+}

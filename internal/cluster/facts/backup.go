@@ -29,8 +29,8 @@ func awaitedName(c *v1beta1.EtcdCluster) string {
 func awaited(s Snapshot) cluster.Backup {
 	c, b := s.Cluster, s.Awaited
 	v := cluster.Backup{
-		Held: slices.Contains(c.Finalizers, v1beta1.FinalizerLastBackup), Leaving: c.DeletionTimestamp != nil, Cascades: slices.Contains(c.Finalizers, metav1.FinalizerDeleteDependents),
-		Orphans: isOrphaned(s),
+		Held: slices.Contains(c.Finalizers, v1beta1.FinalizerLastBackup), Leaving: c.DeletionTimestamp != nil,
+		Cascades: slices.Contains(c.Finalizers, metav1.FinalizerDeleteDependents), Orphans: isOrphaned(s),
 	}
 	if b == nil || b.Annotations[v1beta1.AnnotationClusterUID] != string(c.UID) {
 		return v
