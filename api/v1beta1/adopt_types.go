@@ -3,6 +3,7 @@ package v1beta1
 import (
 	"net/url"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -233,7 +234,8 @@ func (c *EtcdCluster) MayUse(object string, annotations map[string]string) strin
 }
 
 // SourceURLs are where the sources may be asked: what one of them alone advertises first, then the endpoints of the spec, and last what
-// several advertise, as is that of a Service. Empty if none are adopted.
+// several advertise, as is that of a Service. All have the scheme of the endpoints: what a source advertises is not to say that passwords go
+// by http. Empty if none are adopted.
 func (c *EtcdCluster) SourceURLs() []string {
 	const most = 24
 	adopt := c.Adopts()
@@ -241,10 +243,11 @@ func (c *EtcdCluster) SourceURLs() []string {
 		return nil
 	}
 	own, shared := c.Status.Adoption.advertised()
+	scheme, _, _ := strings.Cut(adopt.Endpoints[0], ":")
 	var distinct []string
 	for _, text := range slices.Concat(own, adopt.Endpoints, shared) {
 		u, err := url.Parse(text)
-		if err != nil || u.Port() == "" || slices.Contains(distinct, text) || len(distinct) == most {
+		if err != nil || u.Port() == "" || u.Scheme != scheme || slices.Contains(distinct, text) || len(distinct) == most {
 			continue
 		}
 		distinct = append(distinct, text)

@@ -2,6 +2,7 @@ package certs
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -84,7 +85,7 @@ func (h KeyMaterial) adoptedAuthority(c *v1beta1.EtcdCluster, name string) (Auth
 
 // AdoptedHosts are the names that certificates have because a running cluster is adopted.
 func AdoptedHosts(c *v1beta1.EtcdCluster) []string {
-	return append(joiningHosts(c), adoptedHosts(c)...)
+	return append(joiningHosts(c), adoptedHosts(c, "")...)
 }
 
 // joiningHosts are the names that members of a running cluster find for one that joins: by default their etcd wants a name without a
@@ -100,12 +101,13 @@ func joiningHosts(c *v1beta1.EtcdCluster) []string {
 	return hosts
 }
 
-// adoptedHosts are the names of the Services by which clients reached the cluster that was adopted or copied.
-func adoptedHosts(c *v1beta1.EtcdCluster) []string {
+// adoptedHosts are the names of the Services by which clients reached the cluster that was adopted or copied, with the domain of the
+// Kubernetes cluster.
+func adoptedHosts(c *v1beta1.EtcdCluster, domain string) []string {
 	var hosts []string
 	for _, name := range c.SourceServices() {
 		service := name + "." + c.Namespace
-		hosts = append(hosts, name, service, service+".svc", service+".svc.cluster.local")
+		hosts = append(hosts, name, service, service+".svc", service+".svc."+cmp.Or(domain, specs.DefaultDomain))
 	}
 	return hosts
 }

@@ -60,7 +60,7 @@ func (h KeyMaterial) serverRequest(c *v1beta1.EtcdCluster) pki.Request {
 	names, addresses := specs.ServerNames(c, h.Domain)
 	r := pki.Request{
 		CommonName: "etcd-server", Server: true, Client: true, Lifetime: c.Spec.TLS.CertificateLifetime(),
-		DNSNames: append(names, adoptedHosts(c)...),
+		DNSNames: append(names, adoptedHosts(c, h.Domain)...),
 	}
 	for _, address := range addresses {
 		r.IPs = append(r.IPs, net.ParseIP(address))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs"
@@ -35,6 +36,12 @@ func TestOtherNamesReissueTheServerCertificate(t *testing.T) {
 		{
 			change: func() {}, domain: "corp.example", name: "example-client.default.svc.corp.example",
 			not: "example-client.default.svc.cluster.local",
+		},
+		{
+			change: func() {
+				c.Spec.Bootstrap = &v1beta1.BootstrapSpec{Adopt: &v1beta1.Adopt{Services: []string{"old"}}}
+				c.Status.Adoption = &v1beta1.AdoptionStatus{CompletedAt: &metav1.Time{Time: now}}
+			}, domain: "corp.example", name: "old.default.svc.corp.example", not: "old.default.svc.cluster.local",
 		},
 	} {
 		test.change()

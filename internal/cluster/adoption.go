@@ -28,7 +28,7 @@ type Adoption struct {
 	ClusterID string   // of the running cluster, in hexadecimal
 	Sources   []Source // what is recorded when it begins
 	At        int64    // the time of this look, in seconds since 1970
-	// Services are those that the spec names.
+	// Services are those that the spec names, as Workload also when it is complete; none if they were not read.
 	Services []AdoptedService
 	// Workload is the StatefulSet that runs the sources.
 	Workload Workload
@@ -50,7 +50,7 @@ type SourceVolume struct {
 type AdoptedService struct {
 	Name     string
 	Missing  bool   // there is none of that name
-	Refused  string // why it may not be changed, and what to do; empty if it may
+	Refused  string // why it may not be changed, or members cannot serve its clients, and what to do; empty if neither
 	Switched bool   // it selects the members of this cluster
 }
 
@@ -58,8 +58,9 @@ type AdoptedService struct {
 type Workload struct {
 	Name     string
 	Missing  bool
-	Refused  string // why it may not be scaled, and what to do; empty if it may
+	Refused  string // why it may not be scaled, or deletes volumes then, and what to do; empty if neither
 	Replicas int
+	Ordered  bool // it stops no Pod while one with a lower number is not ready
 }
 
 // Adopting is what the record has of an adoption.
@@ -91,6 +92,13 @@ func (v View) SourceLeader() (UnknownMember, bool) {
 		}
 	}
 	return UnknownMember{}, false
+}
+
+// Votes is how many voters are listed, of every origin, and on how many of them a change may count: members of ours for which all tests
+// hold, and sources that have answered a linearizable read. Members that are named count as if they were not listed.
+func (v View) Votes(without []string, tests ...func(Member) bool) (healthy, voters int) {
+	listed := []func(Member) bool{IsVoter, Except(without...)}
+	return v.Count(append(listed, tests...)...) + v.HealthySources(), v.Count(listed...) + v.UnknownVoters()
 }
 
 // HealthySources is how many sources have answered a linearizable read and vote.

@@ -29,7 +29,7 @@ func (v View) countedLeavers() int {
 // its Pod is not being deleted.
 func (v View) ServesWithout(member string) bool {
 	stays := func(m Member) bool { return m.Healthy && !m.Pod.IsTerminating() }
-	return quorum.Holds(v.Count(IsVoter, stays, Except(member))+v.HealthySources(), v.Count(IsVoter)+v.UnknownVoters())
+	return quorum.Holds(v.Votes(nil, stays, Except(member)))
 }
 
 func staying(voters, unknown int) int { return min(voters, quorum.Size(voters+unknown)) }

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"fmt"
@@ -236,20 +235,6 @@ func (s *source) client(urls ...string) *clientv3.Client {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(etcd.Close)
 	return etcd
-}
-
-// connects makes a connection of its own, by that identity.
-func (s *source) connects(who *tls.Config) error {
-	GinkgoHelper()
-	etcd, err := clientv3.New(settings([]string{s.serviceURL()}, who))
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = etcd.Close() }()
-	limited, cancel := context.WithTimeout(ctx, outage)
-	defer cancel()
-	if _, err := etcd.Get(limited, "pulse"); err != nil {
-		return fmt.Errorf("read by a new connection: %w", err)
-	}
-	return nil
 }
 
 // identity is a client that knows nothing but the authority that there was before.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"time"
@@ -265,6 +266,20 @@ func (s *source) isStopped() {
 		g.Expect(set.Spec.Replicas).To(HaveValue(BeZero()))
 		g.Expect(podsOf(g, s.namespace, client.MatchingLabels(s.labels()))).To(BeEmpty())
 	}).Should(Succeed())
+}
+
+// connects makes a connection of its own, by that identity.
+func (s *source) connects(who *tls.Config) error {
+	GinkgoHelper()
+	etcd, err := clientv3.New(settings([]string{s.serviceURL()}, who))
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = etcd.Close() }()
+	limited, cancel := context.WithTimeout(ctx, outage)
+	defer cancel()
+	if _, err := etcd.Get(limited, "pulse"); err != nil {
+		return fmt.Errorf("read by a new connection: %w", err)
+	}
+	return nil
 }
 
 func (s *source) serviceURL() string {

@@ -86,3 +86,12 @@ func handOvers(c *v1beta1.EtcdCluster, members ...string) int {
 		return count
 	})
 }
+
+// namesOf are the names of the members' Pods.
+func namesOf(c *v1beta1.EtcdCluster) []string {
+	var names []string
+	for _, pod := range pods(c) {
+		names = append(names, pod.Name)
+	}
+	return names
+}

@@ -229,12 +229,3 @@ func compactedUpTo(c *v1beta1.EtcdCluster, from int64) (compacted int64) {
 	})
 	return compacted
 }
-
-// namesOf are the names of the members' Pods.
-func namesOf(c *v1beta1.EtcdCluster) []string {
-	var names []string
-	for _, pod := range pods(c) {
-		names = append(names, pod.Name)
-	}
-	return names
-}

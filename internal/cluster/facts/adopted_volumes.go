@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
@@ -82,7 +81,6 @@ func (j *builder) unfitToKeep() string {
 		return ""
 	}
 	const instead = ", or adopt it with volumes Copy"
-	policy := ptr.Deref(set.Spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
 	switch n := len(a.Sources); {
 	case j.c.Spec.Storage.Ephemeral != nil:
 		return "volumes are to be kept, and this EtcdCluster has ephemeral data: leave out spec.storage.ephemeral" + instead
@@ -98,9 +96,6 @@ func (j *builder) unfitToKeep() string {
 	case set.Spec.Ordinals != nil && set.Spec.Ordinals.Start > 0:
 		return fmt.Sprintf("the Pods of StatefulSet %s are numbered from %d: volumes are kept where the first one has 0; adopt it with volumes "+
 			"Copy", set.Name, set.Spec.Ordinals.Start)
-	case policy.WhenScaled == appsv1.DeletePersistentVolumeClaimRetentionPolicyType,
-		policy.WhenDeleted == appsv1.DeletePersistentVolumeClaimRetentionPolicyType:
-		return fmt.Sprintf("StatefulSet %s deletes volumes: set both parts of its persistentVolumeClaimRetentionPolicy to Retain", set.Name)
 	}
 	for _, volume := range a.Volumes {
 		if volume.Unfit != "" {

@@ -27,7 +27,9 @@ func kept() *facts.Snapshot {
 		Namespace: "default", Name: "old", Annotations: map[string]string{v1beta1.AnnotationAdoptedBy: c.Name},
 	}}
 	s.Workload.Spec.Replicas = ptr.To[int32](3)
-	s.SourceServices = map[string]*corev1.Service{"old": {ObjectMeta: *s.Workload.ObjectMeta.DeepCopy()}}
+	s.SourceServices = map[string]*corev1.Service{"old": {
+		ObjectMeta: *s.Workload.ObjectMeta.DeepCopy(), Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "old"}},
+	}}
 	s.SourcePods, s.SourceClaims = map[string]*corev1.Pod{}, map[string]*corev1.PersistentVolumeClaim{}
 	for i := range 3 {
 		name, claim := fmt.Sprintf("old-%d", i), fmt.Sprintf("data-old-%d", i)

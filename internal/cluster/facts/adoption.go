@@ -23,34 +23,20 @@ import (
 // requests of members that have left (https://github.com/etcd-io/etcd/blob/main/CHANGELOG/CHANGELOG-3.5.md).
 const oldestSource = "3.5.11"
 
-// adopting begins what the view has of an adoption.
+// adopting begins what the view has of an adoption. What the spec names is looked at when it is complete, too.
 func adopting(s Snapshot) cluster.Adoption {
 	c := s.Cluster
-	spec := c.Adopts()
-	if spec == nil {
-		return cluster.Adoption{Held: slices.Contains(c.Finalizers, v1beta1.FinalizerAdoption)}
+	a := cluster.Adoption{Held: slices.Contains(c.Finalizers, v1beta1.FinalizerAdoption)}
+	if c.Spec.Bootstrap == nil || c.Spec.Bootstrap.Adopt == nil {
+		return a
 	}
-	a := cluster.Adoption{
-		Wanted: true, Undo: c.Annotations[v1beta1.AnnotationUndoAdoption] == "true" || c.DeletionTimestamp != nil, At: s.Now.Unix(),
-		Keeps: spec.Keeps(), Sleepy: ptr.Deref(c.Spec.Size, 1) == 0, Held: slices.Contains(c.Finalizers, v1beta1.FinalizerAdoption),
+	spec := c.Spec.Bootstrap.Adopt
+	if a.Wanted = c.Adopts() != nil; a.Wanted {
+		a.Undo = c.Annotations[v1beta1.AnnotationUndoAdoption] == "true" || c.DeletionTimestamp != nil
+		a.At, a.Keeps, a.Sleepy = s.Now.Unix(), spec.Keeps(), ptr.Deref(c.Spec.Size, 1) == 0
 	}
-	for _, name := range spec.Services {
-		service := s.SourceServices[name]
-		named := cluster.AdoptedService{Name: name, Missing: service == nil}
-		if service != nil {
-			named.Switched, named.Refused = specs.Selects(c, service), c.MayUse("service/"+name, service.Annotations)
-		}
-		a.Services = append(a.Services, named)
-	}
-	if spec.StatefulSet != "" {
-		a.Workload = cluster.Workload{Name: spec.StatefulSet, Missing: s.Workload == nil && !s.WorkloadForbidden}
-		if s.WorkloadForbidden {
-			a.Workload.Refused = forbidden(spec.StatefulSet)
-		}
-		if s.Workload != nil {
-			a.Workload.Replicas = int(ptr.Deref(s.Workload.Spec.Replicas, 1))
-			a.Workload.Refused = c.MayUse("statefulset/"+spec.StatefulSet, s.Workload.Annotations)
-		}
+	if s.SourceServices != nil { // they were read
+		a.Services, a.Workload = s.adoptedServices(spec.Services), s.adoptedWorkload(spec.StatefulSet)
 	}
 	return a
 }
@@ -164,10 +150,16 @@ func (j *builder) unfit(answers []*Answer) string {
 	if len(j.v.Alarms) > 0 {
 		return fmt.Sprintf("it has raised the alarm %s: end that first", j.v.Alarms[0].Kind)
 	}
+	names := map[string]uint64{}
 	for _, m := range j.v.Unknown {
 		if why := cmp.Or(j.unfitMember(m), j.unfitVersion(m)); why != "" {
 			return why
 		}
+		if other, is := names[m.Name]; is {
+			return fmt.Sprintf("its members %x and %x are both named %s, so that neither can be told by its name: give one another --name "+
+				"first", other, m.ID, m.Name)
+		}
+		names[m.Name] = m.ID
 	}
 	get := func(name string) *corev1.Secret { return j.ExternalSecrets[name] }
 	if err := certs.CheckAdopted(j.c, get, j.Now); err != nil {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
@@ -86,6 +87,23 @@ func TestSourcesThatAreUnfit(t *testing.T) {
 		"service/old does not allow it: if it should":    func(s *facts.Snapshot) { s.SourceServices["old"].Annotations = nil },
 		"statefulset/old does not allow it":              func(s *facts.Snapshot) { s.Workload = &appsv1.StatefulSet{} },
 		"StatefulSet old, which bootstrap.adopt.statefu": func(s *facts.Snapshot) { s.Workload = nil },
+		"are both named old-1":                           func(s *facts.Snapshot) { s.List[0].Name = "old-1" },
+		"Service old selects no Pods":                    func(s *facts.Snapshot) { s.SourceServices["old"].Spec.Selector = nil },
+		"cannot select members instead": func(s *facts.Snapshot) {
+			s.SourceServices["old"].Spec.Type = corev1.ServiceTypeExternalName
+		},
+		"find each other by Service old": func(s *facts.Snapshot) {
+			s.List[1].PeerURLs = []string{"http://old-1.old.default.svc:2380"}
+		},
+		"leads to port etcd of Pods, which members do not have": func(s *facts.Snapshot) {
+			s.SourceServices["old"].Spec.Ports = []corev1.ServicePort{{Port: 2379, TargetPort: intstr.FromString("etcd")}}
+		},
+		"leads to port 4001 of Pods": func(s *facts.Snapshot) { s.SourceServices["old"].Spec.Ports = []corev1.ServicePort{{Port: 4001}} },
+		"set both parts of its persistentVolumeClaimRetentionPolicy": func(s *facts.Snapshot) {
+			s.Workload.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+				WhenScaled: appsv1.DeletePersistentVolumeClaimRetentionPolicyType,
+			}
+		},
 	} {
 		t.Run(says, func(t *testing.T) {
 			s := running()
@@ -97,6 +115,64 @@ func TestSourcesThatAreUnfit(t *testing.T) {
 				t.Errorf("got %q, unreachable %q", a.Unfit, a.Unreachable)
 			}
 		})
+	}
+}
+
+// TestServicesThatMembersServe: by the names of ports that charts have, by their numbers, and beside one of another namespace.
+func TestServicesThatMembersServe(t *testing.T) {
+	s := running()
+	s.SourceServices["old"].Spec.Ports = []corev1.ServicePort{
+		{Port: 2379, TargetPort: intstr.FromString("client")}, {Port: 2380, TargetPort: intstr.FromString("peer")}, {Port: 2379},
+		{Port: 443, TargetPort: intstr.FromInt32(2379)},
+	}
+	s.List[1].PeerURLs = []string{"http://old-1.old.elsewhere.svc:2380"}
+	if a := facts.View(*s, &memory.Cluster{}).Adoption; a.Unfit != "" {
+		t.Error(a.Unfit)
+	}
+}
+
+// TestWhatIsKnownAfterAnAdoption: Services and the StatefulSet are looked at while the spec names them, if they were read.
+func TestWhatIsKnownAfterAnAdoption(t *testing.T) {
+	s := running()
+	s.Cluster.Status.Adoption = &v1beta1.AdoptionStatus{CompletedAt: &metav1.Time{Time: now}}
+	a := facts.View(*s, &memory.Cluster{}).Adoption
+	if a.Wanted || a.Undo || len(a.Services) != 1 || a.Services[0].Switched || a.Workload.Replicas != 1 {
+		t.Errorf("%+v", a)
+	}
+	s.SourceServices = nil
+	if a := facts.View(*s, &memory.Cluster{}).Adoption; len(a.Services) > 0 || a.Workload.Name != "" {
+		t.Errorf("it hibernates, and they were not read: %+v", a)
+	}
+}
+
+// TestSizeZeroWhileAdopting: it does not count, whatever the status knows yet, and a deletion undoes the adoption.
+func TestSizeZeroWhileAdopting(t *testing.T) {
+	s := running()
+	s.Cluster.Spec.Size = ptr.To[int32](0)
+	s.Cluster.Status.Adoption = &v1beta1.AdoptionStatus{}
+	s.Cluster.Status.Members = []v1beta1.MemberStatus{{Name: "a-0"}, {Name: "a-1"}}
+	if v := facts.View(*s, &memory.Cluster{}); v.Want.Size != 2 || !v.Adoption.Sleepy || v.Adoption.Undo {
+		t.Errorf("size %d, %+v", v.Want.Size, v.Adoption)
+	}
+	s.Cluster.Finalizers, s.Cluster.DeletionTimestamp = []string{v1beta1.FinalizerAdoption}, &metav1.Time{Time: now}
+	if v := facts.View(*s, &memory.Cluster{}); !v.Adoption.Held || !v.Adoption.Undo || v.Deleting || v.Backup.Held {
+		t.Errorf("%+v, %+v", v.Adoption, v.Backup)
+	}
+	s.Cluster.Status.Adoption.CompletedAt = &metav1.Time{Time: now}
+	if s.Cluster.Size() != 0 {
+		t.Errorf("size %d when it is complete", s.Cluster.Size())
+	}
+}
+
+// TestSchemeOfSources: what a member advertises does not say that a password goes by http.
+func TestSchemeOfSources(t *testing.T) {
+	c := running().Cluster
+	c.Spec.Bootstrap.Adopt.Endpoints = []string{"https://old-0:2379"}
+	c.Status.Adoption = &v1beta1.AdoptionStatus{Sources: []v1beta1.SourceMember{
+		{ClientURLs: []string{"http://old-0:2379", "https://old-0:2379"}}, {ClientURLs: []string{"http://old-1:2379", "https://old-1:2379"}},
+	}}
+	if got := fmt.Sprint(c.SourceURLs()); got != "[https://old-0:2379 https://old-1:2379]" {
+		t.Error(got)
 	}
 }
 

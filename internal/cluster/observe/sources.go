@@ -11,12 +11,14 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 )
 
-// sources reads the objects of others that the adoption of a running cluster names. No cache has them.
+// sources reads the objects of others that the adoption of a running cluster names. No cache has them. When it is complete they are read for
+// as long as members run: an old chart may take them back.
 func (o *Observer) sources(ctx context.Context, s *facts.Snapshot) error {
-	adopt := s.Cluster.Adopts()
-	if adopt == nil {
+	goesOn := s.Cluster.Adopts() != nil
+	if s.Cluster.Spec.Bootstrap == nil || s.Cluster.Spec.Bootstrap.Adopt == nil || s.Asleep && !goesOn {
 		return nil
 	}
+	adopt := s.Cluster.Spec.Bootstrap.Adopt
 	s.SourceServices = map[string]*corev1.Service{}
 	for _, name := range adopt.Services {
 		found, err := read(ctx, o.Live, client.ObjectKey{Namespace: s.Cluster.Namespace, Name: name}, &corev1.Service{})
@@ -34,7 +36,7 @@ func (o *Observer) sources(ctx context.Context, s *facts.Snapshot) error {
 		s.WorkloadForbidden = true
 		return nil
 	}
-	if err != nil || !adopt.Keeps() {
+	if err != nil || !goesOn || !adopt.Keeps() {
 		return err
 	}
 	return o.sourceVolumes(ctx, s)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -36,7 +37,7 @@ func takeVolumes(v cluster.View) Step {
 		return step
 	}
 	if len(sources) == 1 {
-		if step := routeServices(v); step != nil {
+		if step := cmp.Or(awaitConsent(v), routeServices(v)); step != nil {
 			return step
 		}
 	}
@@ -70,7 +71,8 @@ func mayTake(v cluster.View, m cluster.UnknownMember, volume cluster.SourceVolum
 		return Wait{For: ours.Name + " to serve clients, before the volume of " + m.Name + " is taken over", Look: Soon}
 	}
 	w := v.Adoption.Workload
-	switch steady, voters := v.Count(cluster.IsVoter, cluster.IsSteady)+v.HealthySources()-1, v.Count(cluster.IsVoter)+v.UnknownVoters(); {
+	steady, voters := v.Votes(nil, cluster.IsSteady)
+	switch steady--; {
 	case w.Missing:
 		return refuse("StatefulSet " + w.Name + ", which runs the sources, is gone: create it again")
 	case w.Refused != "":
@@ -109,7 +111,7 @@ func handOverVolumes(v cluster.View) Step {
 	w, wanted := v.Adoption.Workload, replicasFor(v.Adoption.Workload, v.Sources())
 	for _, volume := range v.Adoption.Volumes {
 		m, _ := v.Member(volume.Member)
-		switch steady, voters := v.Count(cluster.IsVoter, cluster.IsSteady)+v.HealthySources(), v.Count(cluster.IsVoter)+v.UnknownVoters(); {
+		switch steady, voters := v.Votes(nil, cluster.IsSteady); {
 		case !volume.InUse || !cluster.IsListed(m):
 			continue
 		case w.Refused != "":

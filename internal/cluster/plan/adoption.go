@@ -48,96 +48,11 @@ func awaitSources(v cluster.View) Step {
 	return nil
 }
 
-// undoAdoption is the way back while a source is left: members of ours leave, the newest first, and clients go back to the sources.
-func undoAdoption(v cluster.View) Step {
-	sources := v.Sources()
-	if !v.Adoption.Undo || !v.Planned() || len(sources) == 0 {
-		return nil
-	}
-	if v.Adoption.Keeps {
-		return undoKeeping(v)
-	}
-	for _, service := range v.Adoption.Services {
-		if service.Switched {
-			return RouteService{Name: service.Name, Back: true}
-		}
-	}
-	if w := v.Adoption.Workload; w.Name != "" && !w.Missing && w.Refused == "" && w.Replicas < replicasFor(w, sources) {
-		return ScaleStatefulSet{w.Name, replicasFor(w, sources), "the adoption is undone, and it runs what is left of the cluster"}
-	}
-	ours := v.Select(cluster.IsListed)
-	if len(ours) == 0 {
-		return undone
-	}
-	if leader, led := v.Leader(); led {
-		return backTo(leader, sources)
-	}
-	return removeOurs(v, ours[len(ours)-1])
-}
-
-// holdAdoption keeps the EtcdCluster, if it is deleted, while its members and the sources are one cluster: all of them would end at once, and
-// not count. Where volumes are kept there is no way back, and the way on ends here before the deletion policy takes effect: volumes stay.
-func holdAdoption(v cluster.View) Step {
-	a, b := v.Adoption, v.Backup
-	goesOn := a.Wanted && v.Planned()
-	release := func(because string) Step { return Hold{Adoption: true, Because: because} }
-	switch {
-	case !b.Leaving && goesOn != a.Held:
-		return Hold{Adoption: true, Held: goesOn, Because: "the adoption is complete"}
-	case !b.Leaving || !a.Held:
-		return nil
-	case b.Orphans:
-		return release("it was deleted without what it owns (cascade=orphan), which stays as it is")
-	case !goesOn, v.Unread == "" && len(v.Sources()) == 0:
-		return release("none of the members is left that were there before")
-	case isUndone(v):
-		return release("its adoption is undone")
-	case b.Cascades:
-		return Hold{Adoption: true, Held: true}
-	}
-	return nil
-}
-
-// isUndone says whether no member of ours is left in the running cluster, and all else is as it was.
-func isUndone(v cluster.View) bool { return v.Unread == "" && undoAdoption(v) == undone }
-
-// stayAwake is what of the size 0 takes effect before the adoption is complete.
-func stayAwake(v cluster.View) Step {
-	if !v.Adoption.Sleepy || len(v.Sources()) == 0 {
-		return nil
-	}
-	return refuse("spec.size is 0, and the members that have joined go on: the quorum of the cluster that is adopted needs them; set spec.size " +
-		"to 3 to go on, or the annotation etcd-operator.dev/undo-adoption to true to have them leave")
-}
-
-// undone is the end of the way back.
-var undone = Wait{For: "the EtcdCluster to be deleted: its adoption is undone, and none of its members is left in the running cluster"}
-
-// backTo gives leadership back to a source.
-func backTo(leader cluster.Member, sources []cluster.UnknownMember) Step {
-	for _, m := range sources {
-		if m.Voter && m.Healthy {
-			return MoveLeader{leader.Name, m.Name}
-		}
-	}
-	return Wait{For: "a member of the cluster that is adopted to be healthy, to take over leadership from " + leader.Name}
-}
-
-// removeOurs judges the membership as it is after the removal.
-func removeOurs(v cluster.View, m cluster.Member) Step {
-	voters := v.Count(cluster.IsVoter, cluster.Except(m.Name)) + v.UnknownVoters()
-	steady := v.Count(cluster.IsVoter, cluster.IsSteady, cluster.Except(m.Name)) + v.HealthySources()
-	if !quorum.Holds(steady, voters) {
-		return Wait{For: fmt.Sprintf("more healthy voters before %s leaves: %d of %d would be healthy without it", m.Name, steady, voters)}
-	}
-	return RemoveMember{m.Name, "the adoption is undone"}
-}
-
 // removeSources takes over from the sources once all members of ours are well: clients, then leadership, then one source after the other,
 // the one first whose Pod a StatefulSet would delete first. A source that does not answer goes before all others.
 func removeSources(v cluster.View) Step {
 	if !v.Adoption.Wanted {
-		return nil
+		return keepSources(v)
 	}
 	sources := v.Sources()
 	if step := scaleDown(v, sources); step != nil {
@@ -149,7 +64,7 @@ func removeSources(v cluster.View) Step {
 	if v.Adoption.Keeps {
 		return nil
 	}
-	if step := routeServices(v); step != nil {
+	if step := cmp.Or(awaitConsent(v), routeServices(v)); step != nil {
 		return step
 	}
 	slices.SortStableFunc(sources, func(a, b cluster.UnknownMember) int {
@@ -164,10 +79,59 @@ func removeSources(v cluster.View) Step {
 	return removeSource(v, sources[0])
 }
 
-// routeServices has clients that go on by the old names come to members of ours.
+// keepSources leaves nothing to what runs the sources when they are gone: an old chart that is applied again routes clients back to Pods
+// that begin with an empty etcd.
+func keepSources(v cluster.View) Step {
+	if v.Record.Adopting.Ended == 0 {
+		return nil
+	}
+	return cmp.Or(scaleDown(v, nil), routeServices(v))
+}
+
+// awaitConsent removes no source whose clients cannot follow, or that may start again.
+func awaitConsent(v cluster.View) Step {
+	for _, service := range v.Adoption.Services {
+		if why := Astray(v, service); why != "" {
+			return refuse(why + "; members that were there before stay until then")
+		}
+	}
+	if w := v.Adoption.Workload; w.Refused != "" {
+		return refuse(w.Refused + "; members that were there before stay until then")
+	}
+	return nil
+}
+
+// Astray says why clients do not come to members by a Service of the sources, and what to do; empty if they do, or are about to.
+func Astray(v cluster.View, service cluster.AdoptedService) string {
+	switch {
+	case service.Missing:
+		return "Service " + service.Name + ", by which clients reached the members that were there before, is gone: create it again, with " +
+			"the annotation etcd-operator.dev/adopted-by=" + v.Name
+	case !service.Switched && service.Refused != "":
+		return "Service " + service.Name + " does not lead to members of this EtcdCluster: " + service.Refused
+	default:
+		return ""
+	}
+}
+
+// unroutable says which Service that is there keeps clients from members when the adoption is complete; empty if none does.
+func unroutable(v cluster.View) string {
+	for _, service := range v.Adoption.Services {
+		if !service.Missing && Astray(v, service) != "" {
+			return Astray(v, service)
+		}
+	}
+	return ""
+}
+
+// routeServices has clients that go on by the old names come to members of ours, once one serves.
 func routeServices(v cluster.View) Step {
 	for _, service := range v.Adoption.Services {
-		if !service.Switched && !service.Missing && service.Refused == "" {
+		switch {
+		case service.Switched || service.Missing || service.Refused != "":
+		case v.Count(cluster.IsVoter, cluster.IsServing) == 0:
+			return Wait{For: "a member to serve clients, before Service " + service.Name + " is routed to members", Look: Soon}
+		default:
 			return RouteService{Name: service.Name}
 		}
 	}
@@ -187,9 +151,8 @@ func takeOver(v cluster.View, leader cluster.UnknownMember) Step {
 // once, while a member that is removed keeps them waiting for seconds.
 func stopSource(v cluster.View, m cluster.UnknownMember) Step {
 	w, ordinal := v.Adoption.Workload, cluster.Ordinal(m.Name)
-	steady := v.Count(cluster.IsVoter, cluster.IsSteady) + v.HealthySources() - 1
-	if w.Name == "" || w.Missing || w.Refused != "" || !runs(w, m) || !m.Healthy ||
-		!quorum.Holds(steady, v.Count(cluster.IsVoter)+v.UnknownVoters()) {
+	steady, voters := v.Votes(nil, cluster.IsSteady)
+	if w.Name == "" || w.Missing || w.Refused != "" || !runs(w, m) || !m.Healthy || !mayStop(v, m) || !quorum.Holds(steady-1, voters) {
 		return nil
 	}
 	if w.Replicas > ordinal {
@@ -198,12 +161,24 @@ func stopSource(v cluster.View, m cluster.UnknownMember) Step {
 	return Wait{For: "source " + m.Name + " to stop", Look: Soon}
 }
 
+// mayStop says whether a StatefulSet stops the source at once.
+func mayStop(v cluster.View, m cluster.UnknownMember) bool {
+	if !v.Adoption.Workload.Ordered {
+		return true
+	}
+	isDown := func(s cluster.Source) bool {
+		is := func(other cluster.UnknownMember) bool { return other.ID == s.ID && other.Healthy }
+		return cluster.Ordinal(s.Name) < cluster.Ordinal(m.Name) && !slices.ContainsFunc(v.Sources(), is)
+	}
+	return !slices.ContainsFunc(v.Record.Adopting.Sources, isDown)
+}
+
 // removeSource judges the membership as it is after the removal.
 func removeSource(v cluster.View, m cluster.UnknownMember) Step {
 	if step := stopSource(v, m); step != nil {
 		return step
 	}
-	voters, healthy := v.Count(cluster.IsVoter)+v.UnknownVoters(), v.Count(cluster.IsVoter, cluster.IsSteady)+v.HealthySources()
+	healthy, voters := v.Votes(nil, cluster.IsSteady)
 	if m.Voter {
 		voters--
 	}

@@ -37,7 +37,20 @@ func parseAdoption(t *testing.T, d *datadriven.TestData, v *cluster.View) {
 	if v.Record.Token != "" {
 		v.Record.Adopting = cluster.Adopting{Sources: v.Adoption.Sources, Begun: 1}
 	}
+	v.Adoption.Workload.Ordered = d.HasArg("ordered")
+	v.Adoption.Workload.Refused = choose(d.HasArg("silent-set"), "statefulset/old does not allow it")
+	if d.HasArg("complete") {
+		v.Adoption.Wanted, v.Adoption.Held, v.Record.Adopting.Ended = false, false, 2
+	}
 	v.Unknown = slices.DeleteFunc(v.Unknown, func(m cluster.UnknownMember) bool { return m.Home == "gone" })
+}
+
+// parseService is a Service of the sources: a name, and the words switched, gone and silent (it does not agree).
+func parseService(words []string) cluster.AdoptedService {
+	is := func(word string) bool { return slices.Contains(words[2:], word) }
+	return cluster.AdoptedService{
+		Name: words[1], Switched: is("switched"), Missing: is("gone"), Refused: choose(is("silent"), "service/"+words[1]+" does not allow it"),
+	}
 }
 
 // parseSource is a member of a running cluster that is adopted: a name, and the words leader, down and gone (it was removed).

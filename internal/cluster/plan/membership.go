@@ -76,9 +76,8 @@ func replaceLost(v cluster.View) Step {
 
 // remove judges the membership as it is after the removal.
 func remove(v cluster.View, m cluster.Member, because string) Step {
-	voters := v.Select(cluster.IsVoter, cluster.Except(m.Name))
-	steady := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.Not(cluster.HasHashMismatch), cluster.Except(m.Name))
-	if healthy, all := len(steady)+v.HealthySources(), len(voters)+v.UnknownVoters(); !quorum.Holds(healthy, all) {
+	healthy, all := v.Votes([]string{m.Name}, cluster.IsSteady, cluster.Not(cluster.HasHashMismatch))
+	if !quorum.Holds(healthy, all) {
 		return Wait{
 			For: fmt.Sprintf("more healthy voters before %s is removed (%s): %d of %d would be healthy without it",
 				m.Name, because, healthy, all),
@@ -137,8 +136,7 @@ func startNew(v cluster.View, m cluster.Member) Step {
 // quorum even if the new one is down, and no Pod may be evicted that this quorum needs. Two voters
 // need each other: then the learner must be well, and its node not about to be drained.
 func promote(v cluster.View, m cluster.Member) Step {
-	voters := v.Count(cluster.IsVoter) + v.UnknownVoters()
-	steady := v.Count(cluster.IsVoter, cluster.IsSteady) + v.HealthySources()
+	steady, voters := v.Votes(nil, cluster.IsSteady)
 	alone := voters == 1
 	switch {
 	case !cluster.IsSteady(m) || alone && cluster.IsDisturbed(m):

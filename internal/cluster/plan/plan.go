@@ -22,7 +22,8 @@ var repairs = policy{
 	under("leave alone what is not ours to change",
 		rule("leave deleted clusters alone", leaveDeleted, "leaves an EtcdCluster that is being deleted to Kubernetes"),
 		rule("leave newer clusters alone", leaveNewer, "changes nothing where a newer operator has written the status"),
-		rule("hold the adoption", holdAdoption, "holds an EtcdCluster that adopts a running one, if it is deleted, until its members have left that"),
+		rule("hold the adoption", holdAdoption, "holds an EtcdCluster that adopts a running one, if it is deleted, until its members have left "+
+			"that"),
 		rule("apply the deletion policy", applyDeletionPolicy, "has volumes stay or go with the EtcdCluster, by their owner and labels"),
 		rule("make the last backup", lastBackup, "holds an EtcdCluster with deletionPolicy Backup until its last backup is verified"),
 		rule("pause", pause, "changes nothing while spec.paused or the annotation says so"),

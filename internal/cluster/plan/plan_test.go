@@ -38,6 +38,7 @@ import (
 // allow=MINOR (the downgrade that is to be enabled), guarded (minor versions and hibernation wait for a backup), last (so does
 // deletion), expired (its time is over), adopt (a running cluster is: its members are lines that begin with "source"; with new it has
 // not begun), undo (it is undone), free (it has no finalizer for it), sleepy (the size is 0 meanwhile),
+// complete (it is over), silent-set (its StatefulSet does not agree), ordered (it is OrderedReady),
 // unfit-source=WHY, away (it does not answer), replicas=N (of the StatefulSet that runs it), keep (volumes of sources are kept),
 // unfit-volume=SOURCE (it cannot be), in-use=SOURCE (its Pod is there yet), leaving (it is being deleted, and is held;
 // cascades: with its members first, orphans: without them), asleep (a backup was made before the hibernation), unlucky (no backup is good),
@@ -68,7 +69,8 @@ func TestPlan(t *testing.T) {
 
 // arguments are those that a command of a script may have.
 var arguments = []string{
-	"adopt", "undo", "sleepy", "free", "unfit-source", "away", "replicas", "keep", "unfit-volume", "in-use",
+	"adopt", "undo", "sleepy", "free", "complete", "silent-set", "ordered",
+	"unfit-source", "away", "replicas", "keep", "unfit-volume", "in-use",
 	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "deleting", "denied", "downgrade",
 	"ephemeral", "forbidden",
 	"expired", "fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new",
@@ -301,7 +303,7 @@ func parseLine(t *testing.T, w *world, words []string) {
 	case "source":
 		w.view.Unknown = append(w.view.Unknown, parseSource(w, words))
 	case "service":
-		w.view.Adoption.Services = append(w.view.Adoption.Services, cluster.AdoptedService{Name: words[1], Switched: len(words) > 2})
+		w.view.Adoption.Services = append(w.view.Adoption.Services, parseService(words))
 	case "expired":
 		w.view.Expired = append(w.view.Expired, cluster.Object{Kind: "PersistentVolumeClaim", Name: words[1], UID: "volume"})
 	case "alarm":

@@ -125,7 +125,7 @@ func restartBroken(v cluster.View) Step {
 // for another member that runs the same image, while the wanted spec has not worked anywhere yet.
 // It is down for seconds, and would stay down if the new spec fails.
 func comesBack(v cluster.View, m cluster.Member) bool {
-	if isReturning(m) && !quorum.Holds(v.Count(cluster.IsVoter, cluster.IsHealthy), v.Count(cluster.IsVoter)) {
+	if healthy, voters := v.Votes(nil, cluster.IsHealthy); isReturning(m) && !quorum.Holds(healthy, voters) {
 		return true
 	}
 	tried := v.Select(cluster.IsListed, cluster.HasPod, cluster.Not(cluster.IsOutdated), cluster.Not(cluster.IsHealthy))

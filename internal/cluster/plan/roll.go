@@ -117,9 +117,9 @@ func restart(v cluster.View, m cluster.Member) Step {
 		return refuse("the spec has changed, but the volume of " + m.Name + " is being deleted, so that all data would go with its pod; " +
 			"set spec.size to 3: then it is replaced")
 	}
-	up := v.Count(cluster.IsVoter, cluster.IsServing, cluster.Except(m.Name))
-	if len(voters) > 1 && !quorum.Holds(up+readySoon(v, m), len(voters)) {
-		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, up, len(voters))}
+	up, all := v.Votes(nil, cluster.IsServing, cluster.Except(m.Name))
+	if all > 1 && !quorum.Holds(up+readySoon(v, m), all) {
+		return Wait{For: fmt.Sprintf("more voters to be ready before %s restarts: %d of %d would serve", m.Name, up, all)}
 	}
 	if step := awaitDrain(v, m, up+readySoon(v, m)); step != nil {
 		return step
@@ -163,9 +163,9 @@ func whatHasChanged(v cluster.View, m cluster.Member) string {
 // nodes: a drain may follow at any moment, and the disruption budget holds back evictions, but
 // not the operator (docs/adr/0024).
 func awaitDrain(v cluster.View, m cluster.Member, up int) Step {
-	voters := v.Select(cluster.IsVoter)
+	_, voters := v.Votes(nil)
 	cordoned := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.IsCordoned, cluster.Except(m.Name))
-	if len(voters) < 2 || len(cordoned) == 0 || quorum.Holds(up-len(cordoned), len(voters)) {
+	if voters < 2 || len(cordoned) == 0 || quorum.Holds(up-len(cordoned), voters) {
 		return nil
 	}
 	return Wait{For: fmt.Sprintf("the drain of %s before %s restarts: its node takes no new pods, and the quorum needs it meanwhile; "+
@@ -282,6 +282,8 @@ func reportBlocked(v cluster.View) Step {
 			"correct or remove it", v.Want.NoMember, v.Name))
 	case v.Want.NoWindow != "":
 		return refuse(v.Want.NoWindow)
+	case unroutable(v) != "":
+		return refuse(unroutable(v))
 	case Denied(v) != "":
 		return Refuse{Because: Denied(v), Denied: true}
 	case len(v.Refused) > 0:

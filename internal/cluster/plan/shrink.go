@@ -17,10 +17,8 @@ func shrink(v cluster.View) Step {
 	if len(leavers) == 0 {
 		return nil
 	}
-	stay := v.Select(cluster.IsVoter, cluster.Except(leavers...))
-	serving := v.Select(cluster.IsVoter, cluster.IsServing, cluster.Except(leavers...))
-	if !quorum.Holds(len(serving), len(stay)) {
-		return Wait{For: fmt.Sprintf("more voters to be ready before %s leaves: %d of %d would serve", leavers[0], len(serving), len(stay))}
+	if serving, stay := v.Votes(leavers, cluster.IsServing); !quorum.Holds(serving, stay) {
+		return Wait{For: fmt.Sprintf("more voters to be ready before %s leaves: %d of %d would serve", leavers[0], serving, stay)}
 	}
 	if step := awaitSteady(v, "members leave", leavers...); step != nil {
 		return step
@@ -68,12 +66,11 @@ func leavesLater(v cluster.View, leader cluster.Member, leavers []string) bool {
 // and their data must outlive their Pods.
 func detachAndDelete(v cluster.View, leavers []string) Step {
 	var pods []PodRef
-	voters := v.Select(cluster.IsVoter)
 	for _, name := range leavers {
 		m, _ := v.Member(name)
 		keeps := m.Volume == cluster.Kept && !v.Want.Ephemeral
-		others := v.Select(cluster.IsSteady, cluster.IsVoter, cluster.Not(cluster.IsCordoned), cluster.Except(append(Names(pods), name)...))
-		if cluster.IsSteady(m) && m.Pod.Lingers && keeps && quorum.Holds(len(others), len(voters)) {
+		others, voters := v.Votes(nil, cluster.IsSteady, cluster.Not(cluster.IsCordoned), cluster.Except(append(Names(pods), name)...))
+		if cluster.IsSteady(m) && m.Pod.Lingers && keeps && quorum.Holds(others, voters) {
 			pods = append(pods, refOf(m))
 		}
 	}

@@ -48,10 +48,27 @@ func withAdoption(all []metav1.Condition, c *v1beta1.EtcdCluster, v cluster.View
 		message = "all members are the operator's, with the volumes of the members that were there before: delete StatefulSet " +
 			c.Spec.Bootstrap.Adopt.StatefulSet + ", whose Pods would start on the same volumes"
 	}
+	message += inItsWay(v, step)
 	meta.SetStatusCondition(&all, metav1.Condition{
 		Type: v1beta1.ConditionAdopted, Status: status, Reason: reason, Message: shortened(message), ObservedGeneration: c.Generation,
 	})
 	return all
+}
+
+// inItsWay is what keeps an adoption from going on, and when it is complete which Services no longer lead to members; empty if none.
+func inItsWay(v cluster.View, step plan.Step) string {
+	if s, refused := step.(plan.Refuse); refused && v.Adoption.Wanted && v.Planned() {
+		return "; " + s.Because
+	}
+	if v.Adoption.Wanted {
+		return ""
+	}
+	for _, service := range v.Adoption.Services {
+		if astray := plan.Astray(v, service); astray != "" {
+			return "; " + astray
+		}
+	}
+	return ""
 }
 
 func adopted(v cluster.View, ended bool) (metav1.ConditionStatus, string, string) {

@@ -10,13 +10,13 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
-// defaultDomain is the domain of a Kubernetes cluster of which no other one is known.
-const defaultDomain = "cluster.local"
+// DefaultDomain is the domain of a Kubernetes cluster of which no other one is known.
+const DefaultDomain = "cluster.local"
 
 // ServerNames are the DNS names and IP addresses of the certificate that members show to clients: those of the Services, with the domain
 // of the Kubernetes cluster, which may be empty, and without; those of the spec, and the external ones that are known.
 func ServerNames(c *v1beta1.EtcdCluster, domain string) (names, addresses []string) {
-	service, domain := c.ClientService()+"."+c.Namespace, cmp.Or(domain, defaultDomain)
+	service, domain := c.ClientService()+"."+c.Namespace, cmp.Or(domain, DefaultDomain)
 	names = []string{
 		Host(c, "*"), Host(c, "*") + "." + domain,
 		c.ClientService(), service, service + ".svc", service + ".svc." + domain, "localhost",

@@ -48,13 +48,18 @@ func NetworkPolicy(c *v1beta1.EtcdCluster, operator string) *networkingv1.Networ
 
 // peersOf lets members hear each other. While a running cluster is adopted, its members may be anywhere.
 func peersOf(c *v1beta1.EtcdCluster, members []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyIngressRule {
-	if c.Adopts() != nil {
+	if c.Adopts() != nil && !hasLeft(c) {
 		anywhere := func(cidr string) networkingv1.NetworkPolicyPeer {
 			return networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: cidr}}
 		}
 		members = []networkingv1.NetworkPolicyPeer{anywhere("0.0.0.0/0"), anywhere("::/0")}
 	}
 	return reachedBy(v1beta1.PeerPort, members)
+}
+
+// hasLeft says whether an adoption is undone: no member of ours is left.
+func hasLeft(c *v1beta1.EtcdCluster) bool {
+	return c.IsAdopting() && len(c.Status.Members) == 0 && c.Annotations[v1beta1.AnnotationUndoAdoption] == "true"
 }
 
 // reachedBy is no rule if there are no peers: a rule without peers allows all traffic.

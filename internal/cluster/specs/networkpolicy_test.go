@@ -98,3 +98,23 @@ func TestLogsReachMembers(t *testing.T) {
 		}
 	}
 }
+
+// TestPeersOfAnUndoneAdoption: anybody may reach the peer port while members are beside the sources, and nobody else once they have left.
+func TestPeersOfAnUndoneAdoption(t *testing.T) {
+	isOpen := func(c *v1beta1.EtcdCluster) bool {
+		return specs.NetworkPolicy(c, "operators").Spec.Ingress[0].From[0].IPBlock != nil
+	}
+	c := example()
+	c.Spec.Bootstrap = &v1beta1.BootstrapSpec{Adopt: &v1beta1.Adopt{Endpoints: []string{"http://old-0:2379"}}}
+	c.Annotations = map[string]string{v1beta1.AnnotationUndoAdoption: "true"}
+	c.Status.Adoption, c.Status.Members = &v1beta1.AdoptionStatus{}, []v1beta1.MemberStatus{{Name: "example-0"}}
+	if !isOpen(c) {
+		t.Error("the sources do not reach a member that has yet to leave")
+	}
+	if c.Status.Members = nil; isOpen(c) {
+		t.Error("all have left, and the peer port is open")
+	}
+	if c.Annotations = nil; !isOpen(c) {
+		t.Error("the sources do not reach the first member that joins")
+	}
+}

@@ -135,19 +135,24 @@ func template(c *v1beta1.EtcdCluster, member string) *corev1.Pod {
 	})
 }
 
+// MemberPorts are the ports of a member.
+func MemberPorts() []corev1.ContainerPort {
+	return []corev1.ContainerPort{
+		{Name: "client", ContainerPort: v1beta1.ClientPort, Protocol: corev1.ProtocolTCP},
+		{Name: "peer", ContainerPort: v1beta1.PeerPort, Protocol: corev1.ProtocolTCP},
+		{Name: "metrics", ContainerPort: v1beta1.MetricsPort, Protocol: corev1.ProtocolTCP},
+	}
+}
+
 func container(c *v1beta1.EtcdCluster, member string) corev1.Container {
 	resources := c.MemberResources()
 	etcd := corev1.Container{
-		Name:    etcdContainer,
-		Image:   c.Spec.MemberImage(),
-		Command: []string{"/usr/local/bin/etcd"},
-		Args:    arguments(c, member),
-		Env:     etcdctlEnvironment(c),
-		Ports: []corev1.ContainerPort{
-			{Name: "client", ContainerPort: v1beta1.ClientPort, Protocol: corev1.ProtocolTCP},
-			{Name: "peer", ContainerPort: v1beta1.PeerPort, Protocol: corev1.ProtocolTCP},
-			{Name: "metrics", ContainerPort: v1beta1.MetricsPort, Protocol: corev1.ProtocolTCP},
-		},
+		Name:                     etcdContainer,
+		Image:                    c.Spec.MemberImage(),
+		Command:                  []string{"/usr/local/bin/etcd"},
+		Args:                     arguments(c, member),
+		Env:                      etcdctlEnvironment(c),
+		Ports:                    MemberPorts(),
 		Resources:                corev1.ResourceRequirements{Requests: resources.Requests, Limits: resources.Limits},
 		VolumeMounts:             []corev1.VolumeMount{{Name: "data", MountPath: dataMount}},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
