@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Autoscale lets the operator give members more of a processor and of memory than spec.resources, and take it away again. Running Pods are
-// resized: no member restarts or moves for it.
+// Autoscale lets the operator give members more of a processor and of memory than spec.resources. Running Pods are resized: no member restarts
+// or moves for it. What they were given they keep.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max.cpu) || has(self.max.memory)",message="autoscale.max needs cpu, memory or both"
 type Autoscale struct {
@@ -18,14 +18,6 @@ type Autoscale struct {
 	// request with it in the same proportion.
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Largest Resources",order=132
 	Max AutoscaleMax `json:"max"`
-
-	// stabilizationWindow is for how long two fifths of what members have must have been enough for all of them before a third is taken
-	// away. It begins again with the operator. Default 6h; from 5m to 168h.
-	// +optional
-	// +kubebuilder:default="6h"
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5m') && duration(self) <= duration('168h')",message="autoscale.stabilizationWindow must be between 5m and 168h"
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Stabilization Window",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=135
-	StabilizationWindow metav1.Duration `json:"stabilizationWindow,omitzero"`
 }
 
 // AutoscaleMax is the most that each member gets.
@@ -57,7 +49,8 @@ type AutoscaleStatus struct {
 	// +optional
 	Since metav1.Time `json:"since,omitzero"`
 
-	// refused says why members could not be given more at that time, and were left with what they had. It is tried again after an hour.
+	// refused says why a member could not have that: it runs with what it had, the others have it, and none is given more until it has. What
+	// Kubernetes has refused is asked for again after an hour.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Why There Is No More",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=134
 	Refused string `json:"refused,omitempty"`
@@ -114,10 +107,15 @@ func (c *EtcdCluster) IsScaled() bool {
 	return cpu.Now > cpu.Least || memory.Now > memory.Least
 }
 
-// MemberResources are those that members run with: spec.resources, and what autoscale has made of them.
+// MemberResources are those that members run with: spec.resources, and what autoscale has made of them. Without spec.resources they are what
+// was decided as the cluster formed.
 func (c *EtcdCluster) MemberResources() Resources {
+	spec := c.Spec.Resources
+	if spec.Requests == nil && spec.Limits == nil && c.Status.Bootstrap != nil && c.Status.Bootstrap.Requests {
+		return Resources{Requests: defaultRequests()}
+	}
 	if !c.IsScaled() {
-		return c.Spec.Resources
+		return spec
 	}
 	given := Resources{Requests: maps.Clone(c.Spec.Resources.Requests), Limits: maps.Clone(c.Spec.Resources.Limits)}
 	for _, of := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {

@@ -130,7 +130,9 @@ type EtcdClusterSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Storage",order=3
 	Storage Storage `json:"storage,omitzero"`
 
-	// resources are the compute resources of each member's etcd container.
+	// resources are the compute resources of each member's etcd container. Default: requests of 100m of a processor and 128Mi of memory for
+	// clusters that are formed by this version or a later one (status.bootstrap.requests), nothing for those that were there before. An
+	// empty object asks for nothing.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Resources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:resourceRequirements"},order=9
 	Resources Resources `json:"resources,omitzero"`

@@ -93,8 +93,9 @@ type Recommendation struct {
 	Since metav1.Time `json:"since,omitzero"`
 }
 
-// Fields that tuning has values for, as recommendations name them.
+// Fields that recommendations name: those that tuning has values for, and SettingRequests, which is never put into effect.
 const (
+	SettingRequests      = "resources.requests"
 	SettingHeartbeat     = "etcd.heartbeatInterval"
 	SettingElection      = "etcd.electionTimeout"
 	SettingSnapshotCount = "etcd.snapshotCount"

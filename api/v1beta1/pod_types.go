@@ -1,6 +1,9 @@
 package v1beta1
 
 import (
+	"encoding/json"
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,6 +80,27 @@ type Resources struct {
 	// +kubebuilder:validation:MaxProperties=6
 	// +kubebuilder:validation:XValidation:rule="self.all(key, isQuantity(string(self[key])) && quantity(string(self[key])).compareTo(quantity('0')) >= 0)",message="resources.limits must be quantities that are not negative, such as 500m or 1Gi"
 	Limits corev1.ResourceList `json:"limits,omitempty"`
+}
+
+// DefaultRequestsText are the requests of new clusters, for people.
+const DefaultRequestsText = "cpu 100m, memory 128Mi"
+
+// defaultRequests are the requests of members of a new cluster whose spec says nothing of resources: what an etcd without load uses, and a
+// share of a busy node with which it still answers heartbeats.
+func defaultRequests() corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("128Mi")}
+}
+
+// UnmarshalJSON tells an empty object from none: it has requests, of nothing.
+func (r *Resources) UnmarshalJSON(text []byte) error {
+	type plain Resources
+	if err := json.Unmarshal(text, (*plain)(r)); err != nil {
+		return fmt.Errorf("decode resources: %w", err)
+	}
+	if r.Requests == nil && r.Limits == nil && string(text) != "null" {
+		r.Requests = corev1.ResourceList{}
+	}
+	return nil
 }
 
 // Scheduling says on which nodes members may run.

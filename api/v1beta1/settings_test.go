@@ -43,12 +43,6 @@ var etcdSettings = []refusal{
 		name: "autoscale without resources", bad: "{autoscale: {max: {cpu: 2}}}", good: "{tuning: Apply}", says: "autoscale.max.cpu needs",
 	},
 	{
-		name: "a stabilization window that is too short",
-		bad:  "{resources: {limits: {cpu: 1}}, autoscale: {max: {cpu: 2}, stabilizationWindow: 4m}}",
-		good: "{resources: {limits: {cpu: 1}}, autoscale: {max: {cpu: 2}, stabilizationWindow: 5m}}",
-		says: "spec.autoscale.stabilizationWindow|autoscale.stabilizationWindow must be between 5m and 168h",
-	},
-	{
 		name: "election above 50s", bad: "{etcd: {electionTimeout: 50001ms}}", good: "{etcd: {electionTimeout: 50s}}",
 		says: "spec.etcd.electionTimeout|etcd.electionTimeout must be at most 50s",
 	},

@@ -29,6 +29,11 @@ type Bootstrap struct {
 	// release has chosen the first members.
 	// +optional
 	NetworkPolicy bool `json:"networkPolicy,omitempty"`
+
+	// requests says that members ask for 100m of a processor and 128Mi of memory if spec.resources does not say: the cluster was formed by a
+	// version that knows this default.
+	// +optional
+	Requests bool `json:"requests,omitempty"`
 }
 
 // Rollback is a version that was tried and rolled back.

@@ -126,6 +126,7 @@ type Pod struct {
 	LabelsMissing      bool   // labels of ours were removed from it, so that no watch and no Service sees it, or it has no owner
 	Lingers            bool   // it goes on to serve for a moment when it is deleted
 	Resizing           string // why it does not have the compute resources yet that it is to have
+	Cramped            string // why it cannot have what it is given beyond the spec: it is left as it runs; empty if it can
 	Cordoned           bool   // its node takes no new Pods: a drain may follow
 	Silent             string // its node, if that is silent: what Kubernetes says of the Pod is old
 	Image              string // that its container is to run
@@ -275,6 +276,9 @@ func IsOutdated(m Member) bool { return m.Pod.Exists() && m.Pod.Change != Same }
 func IsUpdated(m Member) bool {
 	return m.Pod.Exists() && m.Pod.Change == Same && !m.Pod.PredatesRevocation
 }
+
+// IsCramped says whether the member cannot have what it is given beyond the spec.
+func IsCramped(m Member) bool { return m.Pod.Cramped != "" }
 
 // IsResizing says whether the kubelet has yet to give the member's Pod the compute
 // resources that the spec wants.

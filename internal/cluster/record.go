@@ -10,6 +10,7 @@ type Record struct {
 	Adopted          bool     // their volumes were there before
 	Restore          string   // ID of the restore in place that has brought them; empty if none has
 	HasNetworkPolicy bool     // a NetworkPolicy is made for them if the spec does not say
+	HasRequests      bool     // they ask for some of a processor and of memory if the spec does not say
 	ClusterID        string   // set once the cluster has formed
 	NextSerial       int
 	Joining          string // name reserved for a member about to join

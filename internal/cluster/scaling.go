@@ -16,7 +16,7 @@ type Usage struct {
 type Scaling struct {
 	Size    Computing
 	Why     string
-	Refused bool  // what was wanted before cannot be had: members keep what they had
+	Refused bool  // a member cannot have it: the others do, and none is given more
 	At      int64 // when that was decided, in seconds since 1970
 }
 
@@ -24,7 +24,7 @@ type Scaling struct {
 type Scaled struct {
 	Computing
 	Since   int64  // when that was decided, in seconds since 1970
-	Refused string // why there was no more then; empty if there was
+	Refused string // why a member could not have it then; empty if each could
 }
 
 // Text is an amount as people read it.

@@ -90,7 +90,7 @@ var _ = Describe("etcd-operator", func() {
 	Describe("compute resources", Label("long"), Ordered, ContinueOnFailure, computeResources)
 	Describe("compute resources by use", Label("long"), scaling)
 	Describe("room for data", Label("long"), room)
-	Describe("what takes its time", Label("long"), scalingBack)
+	Describe("what takes its time", Label("long"), scalingSlowly)
 	Describe("rest", Label("long"), Ordered, ContinueOnFailure, resting)
 	Describe("faults of the API server's words", Label("faults", "long"), Ordered, ContinueOnFailure, staleness)
 	Describe("an operator that dies halfway", Label("faults", "long"), Ordered, ContinueOnFailure, halfway)

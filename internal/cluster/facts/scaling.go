@@ -3,6 +3,7 @@ package facts
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,8 +17,6 @@ import (
 )
 
 const (
-	// refusedFor is for how long members are given no more after that was refused.
-	refusedFor = time.Hour
 	// refusedAfter is for how long the kubelet or the scheduler may find no room.
 	refusedAfter = 2 * time.Minute
 	// killedFor is for how long it counts that a member was killed for want of memory.
@@ -35,78 +34,85 @@ func (j *builder) usages() {
 	}
 }
 
-// scaling is what compute resources members are to have beyond the spec.
+// scaling is what compute resources members are to have beyond the spec. They only grow: what was given stays given.
 func scaling(s Snapshot, v cluster.View, remembered *memory.Cluster) cluster.Scaling {
 	c := s.Cluster
 	if c.Spec.Autoscale == nil || IsLeftAlone(c) || v.Record.Recovering != "" {
 		return cluster.Scaling{}
 	}
 	cpu, mem := c.Computing(corev1.ResourceCPU), c.Computing(corev1.ResourceMemory)
-	refused, has := cmp.Or(remembered.ResizeRefused(v), refusedScaling(s)), given(s, cpu, mem)
-	if refused != "" && has != beyond(c) { // else it is undone, and Pods are about to be resized
-		return cluster.Scaling{Size: has, Why: refused, Refused: true, At: s.Now.Unix()}
-	}
 	look := scale.Look{
-		At: s.Now, Members: v.Count(cluster.IsVoter), Usages: v.Usages, Window: c.Spec.Autoscale.StabilizationWindow.Duration,
-		CPU: scale.Range(cpu), Memory: scale.Range(mem),
+		At: s.Now, Members: v.Count(cluster.IsVoter), Usages: v.Usages,
+		CPU: scale.Range{Now: cpu.Now, Most: cpu.Most}, Memory: scale.Range{Now: mem.Now, Most: mem.Most},
 	}
 	wants := remembered.Scale(look)
+	if was := v.Record.Scaled.Refused; was != "" || slices.ContainsFunc(v.Members, cluster.IsCramped) {
+		return refused(v, was, beyond(c), s.Now.Unix())
+	}
 	if name := killed(s); name != "" && mem.Now < mem.Most {
 		wants = cluster.Scaling{
 			Size: cluster.Computing{Memory: scale.NextMemory(look.Memory)},
 			Why:  fmt.Sprintf("%s was killed for want of memory: it had %d MiB", name, mem.Now>>20),
 		}
 	}
-	wants.Size = cluster.Computing{CPU: cmp.Or(wants.Size.CPU, cpu.Now), Memory: cmp.Or(wants.Size.Memory, mem.Now)}
-	grows := wants.Size.CPU > cpu.Now || wants.Size.Memory > mem.Now
-	last := ptr.Deref(c.Status.Autoscale, v1beta1.AutoscaleStatus{})
-	cannot := s.Resizes == specs.ResizesNothing || wants.Size.Memory < mem.Now && s.Resizes != specs.ResizesAll
-	if wants.Why == "" || cannot || grows && last.Refused != "" && s.isRecent(last.Since.Time, refusedFor) {
+	if wants.Why == "" || s.Resizes == specs.ResizesNothing {
 		return cluster.Scaling{}
 	}
+	wants.Size = cluster.Computing{CPU: cmp.Or(wants.Size.CPU, cpu.Now), Memory: cmp.Or(wants.Size.Memory, mem.Now)}
 	wants.At = s.Now.Unix()
 	return wants
 }
 
-// refusedScaling says why a Pod cannot have what it was given beyond the spec; empty if it can.
-func refusedScaling(s Snapshot) string {
-	for i := range s.Pods {
-		pod := &s.Pods[i]
-		pending := hasCondition(pod, corev1.PodResizePending, corev1.ConditionTrue)
-		unplaced := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse)
-		waits := func(c *corev1.PodCondition) bool {
-			return c != nil && !s.isRecent(c.LastTransitionTime.Time, refusedAfter)
+// refused says once that a member cannot have what it is given, and once that all of them have it. Meanwhile none is given more.
+func refused(v cluster.View, was string, size cluster.Computing, at int64) cluster.Scaling {
+	waits := func(m cluster.Member) bool { return m.Pod.Change == cluster.Resize || m.Pod.Resizing != "" }
+	i := slices.IndexFunc(v.Members, cluster.IsCramped)
+	switch {
+	case i >= 0 && was == "":
+		return cluster.Scaling{Size: size, Why: v.Members[i].Pod.Cramped, Refused: true, At: at}
+	case i < 0 && was != "" && !slices.ContainsFunc(v.Members, waits):
+		return cluster.Scaling{Size: size, Why: "every member has it now", At: at}
+	}
+	return cluster.Scaling{}
+}
+
+// leaveCramped leaves a member as it runs that cannot have what it is given beyond the spec: neither another Pod nor another member is
+// changed for it, and nothing waits.
+func (j *builder) leaveCramped(remembered *memory.Cluster) {
+	if !j.c.IsScaled() {
+		return
+	}
+	for i := range j.v.Members {
+		pod := &j.v.Members[i].Pod
+		has := j.pods[j.v.Members[i].Name]
+		if has == nil {
+			continue
 		}
-		switch {
-		case pod.DeletionTimestamp != nil:
-		case waits(unplaced):
-			return fmt.Sprintf("no node has room for %s: %s", pod.Name, unplaced.Message)
-		case pending != nil && pending.Reason == corev1.PodReasonInfeasible, waits(pending), specs.IsStuck(pod, s.Now):
-			return fmt.Sprintf("%s cannot have it where it runs: %s", pod.Name, resizing(pod))
+		denied := remembered.ResizeRefused(j.v, has.Name, j.Now)
+		if denied != "" && pod.Change == cluster.Resize {
+			pod.Change = cluster.Same
 		}
+		if pod.Cramped = cmp.Or(denied, crampedBy(has, j.Snapshot)); pod.Cramped != "" {
+			pod.Resizing = ""
+		}
+	}
+}
+
+// crampedBy says why a Pod cannot have what it was given beyond the spec; empty if it can.
+func crampedBy(pod *corev1.Pod, s Snapshot) string {
+	pending := hasCondition(pod, corev1.PodResizePending, corev1.ConditionTrue)
+	unplaced := hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse)
+	waits := func(c *corev1.PodCondition) bool {
+		return c != nil && !s.isRecent(c.LastTransitionTime.Time, refusedAfter)
+	}
+	switch {
+	case pod.DeletionTimestamp != nil:
+	case waits(unplaced):
+		return fmt.Sprintf("no node has room for %s: %s", pod.Name, unplaced.Message)
+	case pending != nil && pending.Reason == corev1.PodReasonInfeasible, waits(pending), specs.IsStuck(pod, s.Now):
+		return fmt.Sprintf("%s cannot have it where it runs: %s", pod.Name, resizing(pod))
 	}
 	return ""
-}
-
-// given is the least that any Pod really has of what it is to have.
-func given(s Snapshot, cpu, mem v1beta1.Computing) cluster.Computing {
-	for i := range s.Pods {
-		if has := specs.EtcdStatus(&s.Pods[i]).Resources; has != nil {
-			cpu.Now = least(cpu, corev1.ResourceCPU, *has)
-			mem.Now = least(mem, corev1.ResourceMemory, *has)
-		} else { // it does not run: what the spec says has room anywhere
-			cpu.Now, mem.Now = cpu.Least, mem.Least
-		}
-	}
-	return cluster.Computing{CPU: cpu.Now, Memory: mem.Now}
-}
-
-func least(is v1beta1.Computing, of corev1.ResourceName, has corev1.ResourceRequirements) int64 {
-	quantity, limited := has.Limits[of]
-	if !limited {
-		quantity = has.Requests[of]
-	}
-	return max(is.Least, min(is.Now, v1beta1.AmountOf(of, quantity)))
 }
 
 // killed is a member whose etcd was killed for want of the memory that it is to have now; empty if there is none.

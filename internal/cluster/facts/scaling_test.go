@@ -25,7 +25,6 @@ func autoscaled(t *testing.T, given string) *scene {
 	s := newScene(t)
 	s.c.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
 	s.c.Spec.Autoscale = &v1beta1.Autoscale{Max: v1beta1.AutoscaleMax{Memory: ptr.To(resource.MustParse("1Gi"))}}
-	s.c.Spec.Autoscale.StabilizationWindow.Duration = time.Hour
 	if given != "" {
 		s.c.Status.Autoscale = &v1beta1.AutoscaleStatus{Memory: ptr.To(resource.MustParse(given)), Since: metav1.NewTime(now.Add(-time.Minute))}
 	}
@@ -67,12 +66,15 @@ func TestScalingByUse(t *testing.T) {
 		"all that is allowed is used": {"1Gi", 1000, nil, ""},
 		"it is not wanted":            {"", 230, func(s *scene) { s.c.Spec.Autoscale = nil }, ""},
 		"Kubernetes cannot do it":     {"", 230, func(s *scene) { s.resizes = ptr.To(specs.ResizesNothing) }, ""},
-		"more was refused just now": {"", 230, func(s *scene) {
-			s.c.Status.Autoscale = &v1beta1.AutoscaleStatus{Since: metav1.NewTime(now.Add(-time.Minute)), Refused: "no room"}
+		"a member cannot have it yet": {"512Mi", 500, func(s *scene) {
+			s.c.Status.Autoscale.Refused = "no room"
+			s.pod("a-1").Status.Conditions = append(s.pod("a-1").Status.Conditions, corev1.PodCondition{
+				Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonInfeasible, Message: "no room",
+			})
 		}, ""},
-		"more was refused long ago": {"", 230, func(s *scene) {
-			s.c.Status.Autoscale = &v1beta1.AutoscaleStatus{Since: metav1.NewTime(now.Add(-2 * time.Hour)), Refused: "no room"}
-		}, "384 MiB of memory: the etcd of a-0 uses 230 of 256 MiB of memory"},
+		"all have what was refused once": {"512Mi", 100, func(s *scene) {
+			s.c.Status.Autoscale.Refused = "no room"
+		}, "512 MiB of memory: every member has it now"},
 		"a member was killed": {
 			"", 0, func(s *scene) { s.pod("a-1").Status.ContainerStatuses[0].LastTerminationState = killedAt(now) },
 			"384 MiB of memory: a-1 was killed for want of memory: it had 256 MiB",
@@ -105,7 +107,8 @@ func killedAt(at time.Time) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", FinishedAt: metav1.NewTime(at)}}
 }
 
-// TestScalingRefused: what a node, the scheduler, the kubelet or the API server refuses is undone, and no member gets a new Pod for it.
+// TestScalingRefused: what a node, the scheduler, the kubelet or the API server refuses one member is said, and nothing else changes: the
+// others keep what they have, no member gets a new Pod, and nothing waits.
 func TestScalingRefused(t *testing.T) {
 	type spoil func(*scene, *memory.Cluster)
 	pending := func(kind corev1.PodConditionType, status corev1.ConditionStatus, reason string, ago time.Duration) spoil {
@@ -138,7 +141,7 @@ func TestScalingRefused(t *testing.T) {
 			pending(corev1.PodScheduled, corev1.ConditionFalse, corev1.PodReasonUnschedulable, 3*time.Minute), "no node has room for a-1: no room",
 		},
 		"the API server refuses": {func(s *scene, remembered *memory.Cluster) {
-			s.pod("a-1").Status.ContainerStatuses[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("256Mi")}
+			s.small("a-1")
 			denied := memory.Ending{Err: errors.New("forbidden"), Denied: "exceeded quota"}
 			remembered.Note(s.timedLook(remembered, 0), plan.ResizePod{Name: "a-1"}, denied, now)
 		}, "Kubernetes refuses to resize pod a-1: exceeded quota"},
@@ -150,47 +153,62 @@ func TestScalingRefused(t *testing.T) {
 			if got := v.Scaling; test.want == "" && got.Why != "" || !strings.HasPrefix(got.Why, test.want) || got.Refused != (test.want != "") {
 				t.Errorf("%+v, want %q", got, test.want)
 			}
-			if got := v.Scaling.Size.Memory >> 20; test.want != "" && got != 256 {
+			if got := v.Scaling.Size.Memory >> 20; test.want != "" && got != 384 {
 				t.Errorf("set back to %d MiB", got)
 			}
 			for _, m := range v.Members {
-				if m.Pod.Change != cluster.Same {
-					t.Errorf("%s is to change: %v", m.Name, m.Pod.Change)
+				if m.Pod.Change != cluster.Same || test.want != "" && m.Pod.Resizing != "" {
+					t.Errorf("%s is to change: %v, %s", m.Name, m.Pod.Change, m.Pod.Resizing)
 				}
 			}
 		})
 	}
 }
 
-// TestScalingIsUndoneOnce: what is refused is recorded once, also if members keep more than the spec, and then Pods are resized. The same
-// size may be granted the next time.
-func TestScalingIsUndoneOnce(t *testing.T) {
+// TestScalingIsRefusedOnce: what Kubernetes refuses is recorded once and asked for again after an hour, or at once for another size.
+func TestScalingIsRefusedOnce(t *testing.T) {
 	s, remembered := autoscaled(t, "512Mi"), &memory.Cluster{}
-	give := func(size string) {
-		s.c.Status.Autoscale = &v1beta1.AutoscaleStatus{Memory: ptr.To(resource.MustParse(size)), Since: metav1.NewTime(now), Refused: "no room"}
-	}
-	pod := s.pod("a-1")
-	pod.Status.ContainerStatuses[0].Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("384Mi")}
-	pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{
-		Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonInfeasible, Message: "no room",
-	})
-	v := s.timedLook(remembered, 0)
-	if got := v.Scaling; !got.Refused || got.Size.Memory>>20 != 384 {
+	s.small("a-1")
+	denied := memory.Ending{Err: errors.New("forbidden"), Denied: "exceeded quota"}
+	remembered.Note(s.timedLook(remembered, 0), plan.ResizePod{Name: "a-1"}, denied, now)
+	if got := s.timedLook(remembered, 0).Scaling; !got.Refused || got.Size.Memory>>20 != 512 {
 		t.Fatalf("%+v", got)
 	}
-	remembered.Note(v, plan.ResizePod{Name: "a-1"}, memory.Ending{Err: errors.New("forbidden"), Denied: "exceeded quota"}, now)
-	give("384Mi")
-	v = s.timedLook(remembered, 0)
-	if v.Scaling.Why != "" {
-		t.Errorf("it is undone again: %+v", v.Scaling)
+	s.c.Status.Autoscale.Refused = "exceeded quota"
+	change := func(after time.Duration, want cluster.Change) {
+		t.Helper()
+		v := s.timedLook(remembered, after)
+		if m, _ := v.Member("a-1"); m.Pod.Change != want || v.Scaling.Why != "" {
+			t.Errorf("after %s: %v, %+v", after, m.Pod.Change, v.Scaling)
+		}
 	}
-	if m, _ := v.Member("a-1"); m.Pod.Change != cluster.Resize {
-		t.Errorf("a-1 is not resized: %v", m.Pod.Change)
+	change(59*time.Minute, cluster.Same)
+	change(61*time.Minute, cluster.Resize)
+	s.c.Status.Autoscale.Memory = ptr.To(resource.MustParse("384Mi"))
+	change(0, cluster.Resize)
+}
+
+// small has a Pod be as it was before its member was given more.
+func (s *scene) small(name string) {
+	pod, given := s.pod(name), s.c.Status.Autoscale
+	s.c.Status.Autoscale = nil
+	specs.Etcd(pod).Resources.Limits = maps.Clone(s.c.MemberResources().Limits)
+	pod.Annotations[v1beta1.AnnotationTemplate] = specs.Fingerprint(s.c, name)
+	s.c.Status.Autoscale = given
+	pod.Status.ContainerStatuses[0].Resources = specs.Etcd(pod).Resources.DeepCopy()
+}
+
+// TestOldClustersAreTold: that their members ask for nothing is said, and never put into effect.
+func TestOldClustersAreTold(t *testing.T) {
+	s := newScene(t)
+	s.c.Spec.Resources, s.c.Spec.Tuning = v1beta1.Resources{}, v1beta1.TuningApply
+	s.c.Status.Recommendations = []v1beta1.Recommendation{{Setting: v1beta1.SettingRequests, Since: metav1.NewTime(now.Add(-time.Hour))}}
+	v := s.timedLook(&memory.Cluster{}, 0)
+	if len(v.Advice) != 1 || v.Advice[0].Setting != v1beta1.SettingRequests || len(v.Tuning) > 0 {
+		t.Errorf("advice %v, tuning %v", v.Advice, v.Tuning)
 	}
-	pod.Status.Conditions = pod.Status.Conditions[:len(pod.Status.Conditions)-1]
-	give("512Mi")
-	if got := s.timedLook(remembered, 0).Scaling; got.Why != "" {
-		t.Errorf("it is refused before it was tried: %+v", got)
+	if change := s.member("a-1").Pod.Change; change != cluster.Same {
+		t.Errorf("a-1 is to change: %v", change)
 	}
 }
 

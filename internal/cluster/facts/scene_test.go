@@ -87,7 +87,7 @@ func newScene(t *testing.T) *scene {
 		ObjectMeta: metav1.ObjectMeta{Name: "a", Namespace: "default", UID: "u1"},
 		Spec: v1beta1.EtcdClusterSpec{
 			Size: ptr.To[int32](3), Version: "3.6.16", DeletionPolicy: v1beta1.Retain,
-			Storage: v1beta1.Storage{Size: ptr.To(resource.MustParse("2Gi"))},
+			Storage: v1beta1.Storage{Size: ptr.To(resource.MustParse("2Gi"))}, Resources: v1beta1.Resources{Requests: corev1.ResourceList{}},
 		},
 		Status: v1beta1.EtcdClusterStatus{
 			ClusterID: "c1", NextSerial: 3,

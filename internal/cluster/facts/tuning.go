@@ -78,6 +78,27 @@ func tuning(c *v1beta1.EtcdCluster, all []cluster.Advice, now time.Time) []clust
 	return all
 }
 
+// asksForNothing is advice for a cluster of three or more that was made by an earlier version, whose members ask for nothing although the
+// user has not said so. It is never put into effect: members would restart.
+func asksForNothing(c *v1beta1.EtcdCluster, now time.Time) []cluster.Advice {
+	const least = 3
+	asked := c.MemberResources()
+	if c.Status.ClusterID == "" || c.Size() < least || c.Spec.Resources.Requests != nil || len(asked.Requests)+len(asked.Limits) > 0 {
+		return nil
+	}
+	since := now
+	for _, was := range c.Status.Recommendations {
+		if was.Setting == v1beta1.SettingRequests {
+			since = was.Since.Time
+		}
+	}
+	return []cluster.Advice{{
+		Setting: v1beta1.SettingRequests, Now: "none", Wanted: v1beta1.DefaultRequestsText, Since: since.Unix(),
+		Why: "members that ask for nothing are evicted first, and get no processor time on a busy node: set spec.resources, for which they " +
+			"restart one at a time, or write resources: {} if that is meant",
+	}}
+}
+
 // tuned is what is in effect in the place of the spec.
 func tuned(c *v1beta1.EtcdCluster) []cluster.Advice {
 	var all []cluster.Advice

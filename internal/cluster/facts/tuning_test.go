@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
@@ -48,6 +50,29 @@ func TestAdvice(t *testing.T) {
 	look(220*time.Millisecond, "heartbeatInterval 50ms 220ms")
 	c.Spec.Tuning = v1beta1.TuningOff
 	look(220*time.Millisecond, "")
+}
+
+// TestAsksForNothing: who has three members or more of an earlier version is told so, once, and not who has said that nothing is meant.
+func TestAsksForNothing(t *testing.T) {
+	c := &v1beta1.EtcdCluster{Status: v1beta1.EtcdClusterStatus{ClusterID: "c1", Bootstrap: &v1beta1.Bootstrap{}}}
+	begun := time.Unix(1767225600, 0)
+	is := func(what, want string) {
+		t.Helper()
+		all := asksForNothing(c, begun.Add(time.Hour))
+		if got := looked(c, all); got != want || len(all) > 0 && all[0].Since != begun.Unix() {
+			t.Errorf("%s: %q, %+v", what, got, all)
+		}
+	}
+	c.Status.Recommendations = []v1beta1.Recommendation{{Setting: v1beta1.SettingRequests, Since: metav1.NewTime(begun)}}
+	is("an earlier version", v1beta1.SettingRequests+" none "+v1beta1.DefaultRequestsText)
+	c.Status.Bootstrap.Requests = true
+	is("this version", "")
+	c.Status.Bootstrap.Requests, c.Spec.Size = false, new(int32(1))
+	is("one member", "")
+	c.Spec.Size, c.Spec.Resources.Requests = nil, corev1.ResourceList{}
+	is("nothing is meant", "")
+	c.Spec.Resources = v1beta1.Resources{Limits: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}}
+	is("a limit", "")
 }
 
 // TestAdviceByEntries: what was measured of the log does not change with every measurement either, and outlives the process that has

@@ -40,9 +40,11 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 	j.v.Growth = growth(s.Cluster, j.v)
 	j.v.Anomalies, j.v.Relieved = remembered.Slow(j.v, s.Now)
 	j.v.Outworn = outworn(s, j.v)
+	j.leaveCramped(remembered)
 	j.v.Scaling = scaling(s, j.v, remembered)
 	j.v.Advice = advice(s.Cluster, remembered.RoundTrip(), remembered.EntrySize(), s.Now)
 	j.v.Tuning = tuning(s.Cluster, j.v.Advice, s.Now)
+	j.v.Advice = append(j.v.Advice, asksForNothing(s.Cluster, s.Now)...)
 	return j.v
 }
 
@@ -171,7 +173,7 @@ func record(c *v1beta1.EtcdCluster) cluster.Record {
 		r.RolledBack = cluster.Rollback(*c.Status.Rollback)
 	}
 	if plan := c.Status.Bootstrap; plan != nil {
-		r.Restore, r.HasNetworkPolicy = plan.Restore, plan.NetworkPolicy
+		r.Restore, r.HasNetworkPolicy, r.HasRequests = plan.Restore, plan.NetworkPolicy, plan.Requests
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted
 	}
 	return r

@@ -55,7 +55,7 @@ func (m *Cluster) Note(v cluster.View, step plan.Step, e Ending, now time.Time) 
 	e = m.denials.note(v, step, e, now)
 	m.leaders.note(v, step, e, now)
 	m.wakes.note(v, now)
-	m.usage.note(v, step, e)
+	m.usage.note(v, step, e, now)
 	if e.Err == nil {
 		m.restarts.note(v, step, now)
 		m.compaction.note(step, now)

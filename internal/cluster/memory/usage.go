@@ -2,17 +2,27 @@ package memory
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/scale"
 )
 
-// usage is what members have used, and what Kubernetes has refused to give them.
+// resizeAgain is for how long a Pod is not asked again to have what Kubernetes has refused it.
+const resizeAgain = time.Hour
+
+// usage is what members have used, and what Kubernetes has refused to give them, by the names of Pods.
 type usage struct {
 	watch   scale.Watch
-	refused string
-	size    cluster.Computing // what was refused
+	refused map[string]refusal
+}
+
+type refusal struct {
+	at    time.Time
+	of    specVersion       // a change of it is tried at once
+	size  cluster.Computing // what was refused
+	words string
 }
 
 // Scale adds a look at what members use, if there is one, and says what they are to have.
@@ -23,18 +33,24 @@ func (m *Cluster) Scale(look scale.Look) cluster.Scaling {
 	return m.usage.watch.Add(look)
 }
 
-// ResizeRefused says why Kubernetes refuses a Pod what it is given beyond the spec; empty if it does not. Once members are to have another
-// size that is forgotten: the same size may be granted the next time.
-func (m *Cluster) ResizeRefused(v cluster.View) string {
-	if m.usage.size != v.Record.Scaled.Computing {
-		m.usage.refused = ""
+// ResizeRefused says why Kubernetes refuses a Pod what it is given beyond the spec; empty if it does not, if it is to be asked again, or if
+// members are to have another size by now.
+func (m *Cluster) ResizeRefused(v cluster.View, pod string, now time.Time) string {
+	r := m.usage.refused[pod]
+	if r.size != v.Record.Scaled.Computing || r.of != specVersionOf(v) || now.Sub(r.at) >= resizeAgain {
+		return ""
 	}
-	return m.usage.refused
+	return r.words
 }
 
-func (u *usage) note(v cluster.View, step plan.Step, e Ending) {
-	if resize, is := step.(plan.ResizePod); is && e.Denied != "" {
-		u.refused = fmt.Sprintf("Kubernetes refuses to resize pod %s: %s", resize.Name, e.Denied)
-		u.size = v.Record.Scaled.Computing
+func (u *usage) note(v cluster.View, step plan.Step, e Ending, now time.Time) {
+	resize, is := step.(plan.ResizePod)
+	if !is || e.Denied == "" {
+		return
 	}
+	if u.refused == nil {
+		u.refused = map[string]refusal{}
+	}
+	words := fmt.Sprintf("Kubernetes refuses to resize pod %s: %s", resize.Name, e.Denied)
+	u.refused[resize.Name] = refusal{now, specVersionOf(v), v.Record.Scaled.Computing, words}
 }

@@ -77,7 +77,7 @@ var arguments = []string{
 	"newer", "next", "not-root",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "relieved",
 	"request", "revision",
-	"growth", "history", "no-member", "nospace", "revoking", "rollback", "rotate", "scaling", "self", "size", "slow", "tuning",
+	"growth", "history", "no-member", "nospace", "revoking", "rollback", "refused", "rotate", "scaling", "self", "size", "slow", "tuning",
 	"tls", "tls-held", "tls-window", "restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread",
 	"unwanted", "version",
 }
@@ -204,6 +204,9 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	}
 	if d.HasArg("scaling") {
 		v.Scaling = cluster.Scaling{Size: cluster.Computing{Memory: 384 << 20}, Why: "the etcd of a-0 has used 210 MiB of 256 MiB"}
+		if v.Scaling.Refused = d.HasArg("refused"); v.Scaling.Refused {
+			v.Scaling.Why = "a-1 cannot have it where it runs: its node never has room"
+		}
 	}
 	d.MaybeScanArgs(t, "no-member", &v.Want.NoMember)
 	if d.MaybeScanArgs(t, "slow", &v.Outworn.Member) {

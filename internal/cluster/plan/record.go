@@ -9,10 +9,10 @@ import (
 
 // RecordFirstMembers writes the names of the first members into the status, before the first Pod exists.
 // Every first member is started with the same list, whatever the spec says later. A cluster whose first members were chosen by an
-// earlier release, which knew no NetworkPolicies, gets one only if the spec asks for it.
+// earlier release, which knew no NetworkPolicies, gets one only if the spec asks for it; so it is with requests of compute resources.
 func RecordFirstMembers(v cluster.View, members []string) Step {
 	fact := v.Record
-	fact.Token, fact.First, fact.Adopted, fact.HasNetworkPolicy = v.UID, members, false, true
+	fact.Token, fact.First, fact.Adopted, fact.HasNetworkPolicy, fact.HasRequests = v.UID, members, false, true, true
 	return Record{Fact: passed(v.Name, fact, members), What: "choose first members " + list(members), Event: "BootstrapPlanned"}
 }
 
@@ -20,7 +20,7 @@ func RecordFirstMembers(v cluster.View, members []string) Step {
 // the cluster counts as formed, and its members are never started as a new cluster.
 func RecordAdoption(v cluster.View, token string, members []string, formed bool) Step {
 	fact := v.Record
-	fact.Token, fact.First, fact.Adopted, fact.HasNetworkPolicy = token, members, formed, true
+	fact.Token, fact.First, fact.Adopted, fact.HasNetworkPolicy, fact.HasRequests = token, members, formed, true, true
 	what := "adopt unfinished bootstrap of " + list(members)
 	if formed {
 		what = "adopt members " + list(members) + " with their data"
@@ -31,7 +31,7 @@ func RecordAdoption(v cluster.View, token string, members []string, formed bool)
 // RecordSources writes into the status which members the running cluster has that is adopted, and its ID.
 func RecordSources(v cluster.View) Step {
 	fact := v.Record
-	fact.Token, fact.First, fact.HasNetworkPolicy, fact.ClusterID = v.UID, []string{}, true, v.Adoption.ClusterID
+	fact.Token, fact.First, fact.HasNetworkPolicy, fact.HasRequests, fact.ClusterID = v.UID, []string{}, true, true, v.Adoption.ClusterID
 	fact.Adopting = cluster.Adopting{Sources: v.Adoption.Sources, Begun: v.Adoption.At}
 	var names []string
 	for _, m := range v.Adoption.Sources {
@@ -129,13 +129,13 @@ func RecordTuning(v cluster.View) Step {
 	return Record{Fact: fact, What: "change " + list(changes) + ": " + v.Tuning[0].Why, Event: "Tuned"}
 }
 
-// RecordScaling writes into the status what compute resources members are given beyond the spec, and what was refused.
+// RecordScaling writes into the status what compute resources members are given beyond the spec, and that one of them cannot have it.
 func RecordScaling(v cluster.View) Step {
 	fact, s := v.Record, v.Scaling
 	fact.Scaled = cluster.Scaled{Computing: s.Size, Since: s.At}
 	if s.Refused {
 		fact.Scaled.Refused = s.Why
-		return Record{Fact: fact, Failed: s.Why, What: "give members " + s.Size.Text() + " and no more: " + s.Why, Event: "ScalingRefused"}
+		return Record{Fact: fact, Failed: s.Why, What: "give members no more than " + s.Size.Text() + ": " + s.Why, Event: "ScalingRefused"}
 	}
 	return Record{Fact: fact, What: "give members " + s.Size.Text() + ": " + s.Why, Event: "Scaled"}
 }

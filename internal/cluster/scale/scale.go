@@ -1,4 +1,5 @@
-// Package scale says when members need more of a processor or of memory than they have, and when less is enough.
+// Package scale says when members need more of a processor or of memory than they have. Nothing is taken away from them: a database that has
+// used its memory once will use it again, and a wrong guess kills a leader.
 //
 // It is pure, and holds no clock: every look brings its time.
 package scale
@@ -11,9 +12,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// Range is what members have of one resource, by the spec, now and at most; all are 0 if it is not scaled. A processor is counted in
+// Range is what members have of one resource, now and at most; both are 0 if it is not scaled. A processor is counted in
 // thousandths, memory in bytes.
-type Range struct{ Least, Now, Most int64 }
+type Range struct{ Now, Most int64 }
 
 // Look is what is known at one moment.
 type Look struct {
@@ -21,20 +22,19 @@ type Look struct {
 	Members     int // voters that there are
 	Usages      []cluster.Usage
 	CPU, Memory Range
-	Window      time.Duration // for which less has to have been enough
 }
 
 const (
 	// above is the share, in percent, from which on what members have is too little: etcd is throttled, or about to be killed.
 	above = 80
-	// below is the share that has to be enough before a third is taken away: three fifths of what is left.
-	below = 40
 	// Memory that is short ends a member; a short burst of work does not matter.
 	memoryFor = time.Minute
 	cpuFor    = 3 * time.Minute
 	// Steps to which amounts are rounded up.
 	memoryStep = 32 << 20
 	cpuStep    = 50
+
+	uses = "the etcd of %s uses %s"
 )
 
 // Watch is what is known of the members of one cluster. Its zero value knows nothing.
@@ -48,11 +48,11 @@ type earlier struct {
 	cluster.Usage
 }
 
-// trend is since when a resource was too little, and since when less was enough, at every look.
+// trend is since when a resource was too little, at every look.
 type trend struct {
-	now       int64
-	high, low time.Time
-	most      peak
+	now  int64
+	high time.Time
+	most peak
 }
 
 // peak is the largest use that was seen at one look.
@@ -61,18 +61,18 @@ type peak struct {
 	used   int64
 }
 
-// Add takes what members have used at one look, and says which of the two resources they are to have more or less of.
+// Add takes what members have used at one look, and says which of the two resources they are to have more of.
 func (w *Watch) Add(l Look) cluster.Scaling {
 	cpu, memory := w.peaks(l)
 	w.cpu.add(l, l.CPU, cpu)
 	w.memory.add(l, l.Memory, memory)
-	if size, why := w.memory.wanted(l, l.Memory, memoryFor, memoryStep); size != 0 {
+	if size := w.memory.wanted(l, l.Memory, memoryFor, memoryStep); size != 0 {
 		used := fmt.Sprintf("%d of %d MiB of memory", w.memory.most.used>>20, l.Memory.Now>>20)
-		return cluster.Scaling{Size: cluster.Computing{Memory: size}, Why: fmt.Sprintf(why, w.memory.most.member, used)}
+		return cluster.Scaling{Size: cluster.Computing{Memory: size}, Why: fmt.Sprintf(uses, w.memory.most.member, used)}
 	}
-	if size, why := w.cpu.wanted(l, l.CPU, cpuFor, cpuStep); size != 0 {
+	if size := w.cpu.wanted(l, l.CPU, cpuFor, cpuStep); size != 0 {
 		used := fmt.Sprintf("%d of %d millicores", w.cpu.most.used, l.CPU.Now)
-		return cluster.Scaling{Size: cluster.Computing{CPU: size}, Why: fmt.Sprintf(why, w.cpu.most.member, used)}
+		return cluster.Scaling{Size: cluster.Computing{CPU: size}, Why: fmt.Sprintf(uses, w.cpu.most.member, used)}
 	}
 	return cluster.Scaling{}
 }
@@ -111,12 +111,10 @@ func (t *trend) add(l Look, r Range, most *peak) {
 		*t = trend{now: r.Now}
 	}
 	if most == nil {
-		t.low = time.Time{}
 		return
 	}
 	t.most = *most
 	t.high = since(t.high, l.At, t.most.used >= r.Now/100*above)
-	t.low = since(t.low, l.At, t.most.used <= r.Now/100*below)
 }
 
 // since is when something began that still is.
@@ -131,19 +129,12 @@ func since(began, at time.Time, is bool) time.Time {
 	}
 }
 
-// wanted is what members are to have, and why: a half more, or a third less.
-func (t *trend) wanted(l Look, r Range, highFor time.Duration, step int64) (size int64, why string) {
-	lasts := func(began time.Time, least time.Duration) bool { return !began.IsZero() && l.At.Sub(began) >= least }
-	switch {
-	case r.Most == 0:
-		return 0, ""
-	case lasts(t.high, highFor) && r.Now < r.Most:
-		return next(r, step), "the etcd of %s uses %s"
-	case lasts(t.low, l.Window) && r.Now > r.Least:
-		return max(r.Least, roundUp(r.Now/3*2, step)), "no etcd has used more than two fifths, now that of %s uses %s"
-	default:
-		return 0, ""
+// wanted is what members are to have, a half more; 0 if what they have is enough, or all that is allowed.
+func (t *trend) wanted(l Look, r Range, highFor time.Duration, step int64) int64 {
+	if r.Now >= r.Most || t.high.IsZero() || l.At.Sub(t.high) < highFor {
+		return 0
 	}
+	return next(r, step)
 }
 
 // NextMemory is what members that lack memory are to have.

@@ -73,7 +73,7 @@ func changeOf(c *v1beta1.EtcdCluster, pod *corev1.Pod) cluster.Change {
 		return cluster.Swap
 	case have[3] != want[3]:
 		return cluster.Resize
-	case isInfeasible(pod) && !c.IsScaled(): // what members are given beyond the spec is undone instead
+	case isInfeasible(pod) && !c.IsScaled(): // what members are given beyond the spec moves none of them
 		return cluster.Rebuild // another node may have the room that its node never has
 	default:
 		return cluster.Same

@@ -170,10 +170,9 @@ var stays = map[string]change{
 	"autoscale.max.memory": func(s *v1beta1.EtcdClusterSpec) {
 		s.Autoscale = &v1beta1.Autoscale{Max: v1beta1.AutoscaleMax{Memory: ptr.To(resource.MustParse("8Gi"))}}
 	},
-	"autoscale.stabilizationWindow": func(s *v1beta1.EtcdClusterSpec) { s.Autoscale = &v1beta1.Autoscale{} },
-	"drills":                        func(s *v1beta1.EtcdClusterSpec) { s.Drills = v1beta1.DrillsAllowed },
-	"expiresAfter":                  func(s *v1beta1.EtcdClusterSpec) { s.ExpiresAfter = &metav1.Duration{Duration: time.Hour} },
-	"deletionPolicy":                func(s *v1beta1.EtcdClusterSpec) { s.DeletionPolicy = v1beta1.Delete },
+	"drills":         func(s *v1beta1.EtcdClusterSpec) { s.Drills = v1beta1.DrillsAllowed },
+	"expiresAfter":   func(s *v1beta1.EtcdClusterSpec) { s.ExpiresAfter = &metav1.Duration{Duration: time.Hour} },
+	"deletionPolicy": func(s *v1beta1.EtcdClusterSpec) { s.DeletionPolicy = v1beta1.Delete },
 
 	"backup.schedule":          backedUp(func(b *v1beta1.Backup) { b.Schedule = "@daily" }),
 	"backup.timeZone":          backedUp(func(b *v1beta1.Backup) { b.TimeZone = "Europe/Berlin" }),
