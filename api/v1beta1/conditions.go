@@ -44,6 +44,8 @@ const (
 	ReasonRestoring = "Restoring"
 	// ReasonQuorumLost: fewer voters than a quorum answer.
 	ReasonQuorumLost = "QuorumLost"
+	// ReasonMembersPending: no member runs, because Kubernetes finds no node for any of their Pods. Nothing is known to be lost.
+	ReasonMembersPending = "MembersPending"
 	// ReasonRestarting: fewer voters than a quorum answer, only because the operator
 	// restarts some for a change that was asked for.
 	ReasonRestarting = "Restarting"

@@ -280,6 +280,9 @@ func IsUpdated(m Member) bool {
 // IsCramped says whether the member cannot have what it is given beyond the spec.
 func IsCramped(m Member) bool { return m.Pod.Cramped != "" }
 
+// IsUnschedulable says whether Kubernetes finds no node for the member's Pod.
+func IsUnschedulable(m Member) bool { return m.Pod.Phase == Unplaced && m.Pod.Trouble != "" }
+
 // IsResizing says whether the kubelet has yet to give the member's Pod the compute
 // resources that the spec wants.
 func IsResizing(m Member) bool { return m.Pod.Resizing != "" && m.Pod.Change == Same }

@@ -60,8 +60,8 @@ func condition(kind, status, selector string) string {
 var Alerts = []Alert{
 	{
 		Name: "EtcdNoQuorum", For: time.Minute, Severity: Critical,
-		Expr:    condition("Available", "False", `,reason="QuorumLost"`),
-		Summary: "etcd {{ $labels.namespace }}/{{ $labels.cluster }} has lost its quorum: it takes no write and answers no linearizable read",
+		Expr:    condition("Available", "False", `,reason=~"QuorumLost|MembersPending"`),
+		Summary: "etcd {{ $labels.namespace }}/{{ $labels.cluster }} has no quorum: it takes no write and answers no linearizable read",
 	},
 	{
 		Name: "EtcdNoLeader", For: 2 * time.Minute, Severity: Critical,

@@ -121,6 +121,9 @@ func byQuorum(v cluster.View) metav1.Condition {
 	case unreachable(v):
 		return is(metav1.ConditionUnknown, v1beta1.ReasonUnreachable, "the operator cannot reach members whose pods are ready: %s; "+
 			"check network policies between the operator and port %d", v.Unread, v1beta1.ClientPort)
+	case voters > 0 && v.Count(cluster.IsVoter, cluster.IsUnschedulable) == voters:
+		return is(metav1.ConditionFalse, v1beta1.ReasonMembersPending, "no member runs: Kubernetes finds no node for the Pods of all %d voters; "+
+			"give them room, or correct resources and scheduling in the spec", voters)
 	default:
 		return is(metav1.ConditionFalse, v1beta1.ReasonQuorumLost, "%d of %d voters are healthy, %d are needed",
 			healthy, v.Voters(), quorum.Size(v.Voters()))

@@ -50,7 +50,8 @@ var availability = map[string]advice{
 		ServiceDown, "have members that are down start again: nodes that are back, room for Pods and on disks",
 		pageQuorum,
 	},
-	v1beta1.ReasonRestarting: {ServiceDown, "wait: a cluster of one does not serve while its member restarts", "operations/roll.md"},
+	v1beta1.ReasonMembersPending: {ServiceDown, "give Pods room on nodes, or correct resources and scheduling in the spec", pageDown},
+	v1beta1.ReasonRestarting:     {ServiceDown, "wait: a cluster of one does not serve while its member restarts", "operations/roll.md"},
 	v1beta1.ReasonUnreachable: {
 		ServiceDown, "look for a NetworkPolicy or a mesh between the operator and port 2379, then at CPU and disks of members",
 		"runbooks/EtcdNoLeader.md",
