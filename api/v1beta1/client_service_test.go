@@ -21,6 +21,7 @@ import (
 func sans(names string) string { return "{tls: {extraSANs: [" + names + "]}}" }
 
 const (
+	svcRule   = "spec.tls.extraSANs[0]|must not be a name below .svc"
 	sanRule   = "spec.tls.extraSANs[0]|an entry of tls.extraSANs must be a DNS name in lower case|or an IP address, without a scheme or a port"
 	classRule = "spec.clientService.loadBalancerClass|cannot be changed, added or removed while the type is LoadBalancer"
 )
@@ -102,6 +103,9 @@ var outsides = []refusal{
 	{name: "nothing but colons", bad: sans("':::'"), good: sans("'::'"), says: sanRule},
 	{name: "an address in brackets", bad: sans("'[2001:db8::7]'"), good: sans("'2001:DB8:0:0:0:0:0:7'"), says: sanRule},
 	{name: "an empty name", bad: sans("''"), good: sans(""), says: "spec.tls.extraSANs[0]"},
+	{name: "a name of another cluster's clients", bad: sans("client.b.default.svc"), good: sans("client.b.default"), says: svcRule},
+	{name: "a name of another cluster", bad: sans("b-client.default.svc.cluster.local"), good: sans("svc.example.com"), says: svcRule},
+	{name: "names of all members of another cluster", bad: sans("'*.b.default.svc'"), good: sans("'*.b.default.example'"), says: svcRule},
 	{name: "a name that is there twice", bad: sans("a, a"), good: sans("a, b"), says: "spec.tls.extraSANs[1]: Duplicate value"},
 	{
 		name: "names without TLS", bad: "{tls: {mode: Disabled, extraSANs: [a]}}", good: "{tls: {mode: Disabled}}",

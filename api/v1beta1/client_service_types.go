@@ -98,6 +98,7 @@ type ExternalTrafficPolicy string
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253
 // +kubebuilder:validation:XValidation:rule="self.matches('^([*][.])?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?[.])*[a-z]([-a-z0-9]{0,61}[a-z0-9])?$') || self.matches('^(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])([.](25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}$') || self.matches('^([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}$|^([0-9a-fA-F]{1,4}:){1,7}:$|^([0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}$|^([0-9a-fA-F]{1,4}:){1,5}(:[0-9a-fA-F]{1,4}){2}$|^([0-9a-fA-F]{1,4}:){1,4}(:[0-9a-fA-F]{1,4}){3}$|^([0-9a-fA-F]{1,4}:){1,3}(:[0-9a-fA-F]{1,4}){4}$|^([0-9a-fA-F]{1,4}:){1,2}(:[0-9a-fA-F]{1,4}){5}$|^[0-9a-fA-F]{1,4}:(:[0-9a-fA-F]{1,4}){6}$|^:((:[0-9a-fA-F]{1,4}){1,7}|:)$')",message="an entry of tls.extraSANs must be a DNS name in lower case, which may begin with *., or an IP address, without a scheme or a port: etcd.example.com, *.etcd.example.com, 203.0.113.7 or 2001:db8::7"
+// +kubebuilder:validation:XValidation:rule="!self.matches('[.]svc([.]|$)')",message="an entry of tls.extraSANs must not be a name below .svc: the certificate has those of this cluster's Services by itself, and by those of others its members would be taken for members or clients of another cluster"
 type SAN string
 
 // ExternalEndpoint is an address by which clients outside of the Kubernetes cluster connect.

@@ -253,6 +253,11 @@ var routes = []refusal{
 		good: "{clientService: {tlsRoute: {parentRefs: [{name: a}], hostnames: [etcd.example.com]}}}", says: "must be DNS names in lower case",
 	},
 	{
+		name: "a route by a name of another cluster's clients",
+		bad:  "{clientService: {tlsRoute: {parentRefs: [{name: a}], hostnames: [client.b.default.svc]}}}",
+		good: "{clientService: {tlsRoute: {parentRefs: [{name: a}], hostnames: [svc.example.com]}}}", says: "must not be names below .svc",
+	},
+	{
 		name: "a route without TLS", bad: "{tls: {mode: Disabled}, clientService: {tlsRoute: {parentRefs: [{name: a}], hostnames: [a]}}}",
 		good: "{clientService: {tlsRoute: {parentRefs: [{name: a}], hostnames: [a]}}}", says: "clientService.tlsRoute needs tls.mode Enabled",
 	},

@@ -79,6 +79,7 @@ type Resources struct {
 	// +optional
 	// +kubebuilder:validation:MaxProperties=6
 	// +kubebuilder:validation:XValidation:rule="self.all(key, isQuantity(string(self[key])) && quantity(string(self[key])).compareTo(quantity('0')) >= 0)",message="resources.limits must be quantities that are not negative, such as 500m or 1Gi"
+	// +kubebuilder:validation:XValidation:rule="!('memory' in self) || !isQuantity(string(self['memory'])) || quantity(string(self['memory'])).compareTo(quantity('4Mi')) >= 0 || quantity(string(self['memory'])).compareTo(quantity('0')) == 0",message="resources.limits.memory must be at least 4Mi: nodes start no container with less"
 	Limits corev1.ResourceList `json:"limits,omitempty"`
 }
 
@@ -121,6 +122,10 @@ type Scheduling struct {
 	// tolerations of the members' Pods.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(each, !has(each.operator) || each.operator in ['', 'Equal', 'Exists', 'Lt', 'Gt'])",message="scheduling.tolerations must have the operator Equal or Exists"
+	// +kubebuilder:validation:XValidation:rule="self.all(each, !has(each.effect) || each.effect in ['', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'])",message="scheduling.tolerations must have the effect NoSchedule, PreferNoSchedule or NoExecute, or none"
+	// +kubebuilder:validation:XValidation:rule="self.all(each, has(each.key) && each.key != '' || has(each.operator) && each.operator == 'Exists')",message="scheduling.tolerations without a key must have the operator Exists"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tolerations",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=34
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
@@ -129,6 +134,8 @@ type Scheduling struct {
 	// hosts where possible.
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(each, each.whenUnsatisfiable in ['DoNotSchedule', 'ScheduleAnyway'])",message="scheduling.topologySpreadConstraints must have whenUnsatisfiable DoNotSchedule or ScheduleAnyway"
 	// +kubebuilder:validation:XValidation:rule="self.all(each, each.maxSkew >= 1 && each.maxSkew <= 2147483647 && (!has(each.minDomains) || each.minDomains >= 1 && each.minDomains <= 2147483647))",message="scheduling.topologySpreadConstraints must have a maxSkew and, if given, minDomains of at least 1 and at most 2147483647"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Topology Spread",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=35
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`

@@ -147,6 +147,31 @@ var podSettings = []refusal{
 		says: "spec.resources|resources.requests must not be above resources.limits",
 	},
 	{
+		name: "memory without its unit", bad: "{resources: {limits: {memory: '1'}}}", good: "{resources: {limits: {memory: 4Mi}}}",
+		says: "spec.resources.limits|resources.limits.memory must be at least 4Mi",
+	},
+	{
+		name: "toleration with another operator", bad: "{scheduling: {tolerations: [{operator: Nope}]}}",
+		good: "{scheduling: {tolerations: [{operator: Exists}]}}",
+		says: "spec.scheduling.tolerations|scheduling.tolerations must have the operator Equal or Exists",
+	},
+	{
+		name: "toleration of another effect", bad: "{scheduling: {tolerations: [{key: a, effect: Never}]}}",
+		good: "{scheduling: {tolerations: [{key: a, effect: NoExecute}, {key: b}]}}",
+		says: "spec.scheduling.tolerations|scheduling.tolerations must have the effect",
+	},
+	{
+		name: "toleration of no key", bad: "{scheduling: {tolerations: [{value: a}]}}",
+		good: "{scheduling: {tolerations: [{key: a, value: a, operator: Equal}]}}",
+		says: "spec.scheduling.tolerations|scheduling.tolerations without a key must have the operator Exists",
+	},
+	{
+		name: "spread that Kubernetes cannot read",
+		bad:  "{scheduling: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: Never}]}}",
+		good: "{scheduling: {topologySpreadConstraints: [{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]}}",
+		says: "spec.scheduling.topologySpreadConstraints|must have whenUnsatisfiable",
+	},
+	{
 		name: "request that Kubernetes cannot read", bad: "{resources: {requests: {cpu: '1e1.5'}}}",
 		good: "{resources: {requests: {cpu: '1e1'}}}", says: "spec.resources.requests|resources.requests must be quantities",
 	},

@@ -53,6 +53,7 @@ type RouteParent struct {
 // +kubebuilder:validation:MinLength=1
 // +kubebuilder:validation:MaxLength=253
 // +kubebuilder:validation:XValidation:rule="self.matches('^([*][.])?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?[.])*[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="clientService.tlsRoute.hostnames must be DNS names in lower case, which may begin with *., and no addresses: etcd.example.com or *.etcd.example.com"
+// +kubebuilder:validation:XValidation:rule="!self.matches('[.]svc([.]|$)')",message="clientService.tlsRoute.hostnames must not be names below .svc: members have them in their certificate, and would be taken for members or clients of another cluster"
 type Hostname string
 
 // ConditionRouteAccepted is True while every Gateway that clientService.tlsRoute names takes the TLSRoute. An EtcdCluster has it only with

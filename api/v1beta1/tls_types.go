@@ -57,7 +57,7 @@ type TLS struct {
 	Revocations []Revocation `json:"revocations,omitempty"`
 
 	// extraSANs are further DNS names and IP addresses for the certificate that members show to clients: those by which clients outside
-	// of the Kubernetes cluster connect. It has by itself the names of the Services, localhost, and the addresses in
+	// of the Kubernetes cluster connect. Names below .svc are refused. It has by itself the names of the Services, localhost, and the addresses in
 	// status.externalEndpoints, except those of nodes. Members have another certificate within a minute and a half of a change, and do not
 	// restart. At most 32.
 	// +optional

@@ -121,9 +121,9 @@ func wrongSpecs() {
 		settles(c)
 		before := uids(c)
 		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) {
-			spec.Scheduling.Tolerations = []corev1.Toleration{{Key: "key", Operator: "Nope"}}
+			spec.Scheduling.Tolerations = []corev1.Toleration{{Key: "a b", Operator: corev1.TolerationOpExists}}
 		})).To(Succeed())
-		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonStepRejected, "spec.tolerations[0].operator")
+		says(c, v1beta1.ConditionDegraded, v1beta1.ReasonStepRejected, "spec.tolerations[0].key")
 		told := now(c).ResourceVersion
 		stays(3*time.Second, func(g Gomega) { g.Expect(read(g, c).ResourceVersion).To(Equal(told)) })
 		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Scheduling.Tolerations = nil })).To(Succeed())

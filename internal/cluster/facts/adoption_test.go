@@ -122,7 +122,9 @@ func TestSourcesThatAreUnfit(t *testing.T) {
 func TestServicesThatMembersServe(t *testing.T) {
 	s := running()
 	s.SourceServices["old"].Spec.Ports = []corev1.ServicePort{
-		{Port: 2379, TargetPort: intstr.FromString("client")}, {Port: 2380, TargetPort: intstr.FromString("peer")}, {Port: 2379},
+		{Port: 2379, TargetPort: intstr.FromString("client")},
+		{Port: 2380, TargetPort: intstr.FromString("peer")},
+		{Port: 2379},
 		{Port: 443, TargetPort: intstr.FromInt32(2379)},
 	}
 	s.List[1].PeerURLs = []string{"http://old-1.old.elsewhere.svc:2380"}

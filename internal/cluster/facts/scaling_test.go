@@ -202,7 +202,9 @@ func (s *scene) small(name string) {
 func TestOldClustersAreTold(t *testing.T) {
 	s := newScene(t)
 	s.c.Spec.Resources, s.c.Spec.Tuning = v1beta1.Resources{}, v1beta1.TuningApply
-	s.c.Status.Recommendations = []v1beta1.Recommendation{{Setting: v1beta1.SettingRequests, Since: metav1.NewTime(now.Add(-time.Hour))}}
+	s.c.Status.Recommendations = []v1beta1.Recommendation{{
+		Setting: v1beta1.SettingRequests, Now: "none", Wanted: v1beta1.DefaultRequestsText, Since: metav1.NewTime(now.Add(-time.Hour)),
+	}}
 	v := s.timedLook(&memory.Cluster{}, 0)
 	if len(v.Advice) != 1 || v.Advice[0].Setting != v1beta1.SettingRequests || len(v.Tuning) > 0 {
 		t.Errorf("advice %v, tuning %v", v.Advice, v.Tuning)

@@ -71,13 +71,13 @@ func TestPlan(t *testing.T) {
 var arguments = []string{
 	"adopt", "undo", "sleepy", "free", "complete", "silent-set", "ordered",
 	"unfit-source", "away", "replicas", "keep", "unfit-volume", "in-use",
-	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "deleting", "denied", "downgrade",
-	"ephemeral", "forbidden",
+	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "cramped", "deleting", "denied",
+	"downgrade", "ephemeral", "forbidden",
 	"expired", "fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new",
 	"newer", "next", "not-root",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "relieved",
 	"request", "revision",
-	"growth", "history", "no-member", "nospace", "revoking", "rollback", "refused", "rotate", "scaling", "self", "size", "slow", "tuning",
+	"growth", "history", "no-member", "nospace", "revoking", "rollback", "rotate", "scaling", "self", "size", "slow", "tuning",
 	"tls", "tls-held", "tls-window", "restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread",
 	"unwanted", "version",
 }
@@ -204,7 +204,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	}
 	if d.HasArg("scaling") {
 		v.Scaling = cluster.Scaling{Size: cluster.Computing{Memory: 384 << 20}, Why: "the etcd of a-0 has used 210 MiB of 256 MiB"}
-		if v.Scaling.Refused = d.HasArg("refused"); v.Scaling.Refused {
+		if v.Scaling.Refused = d.HasArg("cramped"); v.Scaling.Refused {
 			v.Scaling.Why = "a-1 cannot have it where it runs: its node never has room"
 		}
 	}

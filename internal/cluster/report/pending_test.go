@@ -27,7 +27,8 @@ func TestMembersPending(t *testing.T) {
 			v := cluster.View{
 				Name: "a", Record: cluster.Record{ClusterID: "c1"}, Want: cluster.Want{Size: 3}, Unread: "no member runs",
 				Members: []cluster.Member{
-					{Name: "a-0", Role: cluster.Voter, Pod: unplaced}, {Name: "a-1", Role: cluster.Voter, Pod: unplaced},
+					{Name: "a-0", Role: cluster.Voter, Pod: unplaced},
+					{Name: "a-1", Role: cluster.Voter, Pod: unplaced},
 					{Name: "a-2", Role: cluster.Voter, Pod: test.last},
 				},
 			}
