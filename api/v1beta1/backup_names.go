@@ -54,6 +54,8 @@ const (
 	AnnotationBackupUID = "etcd-operator.dev/backup-uid"
 	// AnnotationRevision holds, on a VolumeSnapshot, the revision that its member had just before, which it has at least.
 	AnnotationRevision = "etcd-operator.dev/revision"
+	// AnnotationRecoveries holds, on a VolumeSnapshot, status.recoveries of its EtcdCluster at that time.
+	AnnotationRecoveries = "etcd-operator.dev/recoveries"
 	// AnnotationObservedAt holds, on a VolumeSnapshot, when its member had that revision (RFC 3339): what was written before is in it.
 	AnnotationObservedAt = "etcd-operator.dev/observed-at"
 	// AnnotationDatabaseSize holds, on a VolumeSnapshot, the size in bytes that the database of its member had just before.

@@ -13,10 +13,12 @@ import (
 //
 // +kubebuilder:object:generate=false
 type BackupAge struct {
-	ClusterID string    // etcd's, in hexadecimal; empty: not known
-	Revision  int64     // of the data; 0: not known
-	Time      time.Time // when it was begun
-	Name      string    // decides between equals
+	ClusterUID string    // of the EtcdCluster
+	ClusterID  string    // etcd's, in hexadecimal; empty: not known
+	Recoveries int64     // how often the EtcdCluster had gone on without acknowledged writes: its revisions began again from a lower one
+	Revision   int64     // of the data; 0: not known
+	Time       time.Time // when it was begun
+	Name       string    // decides between equals
 }
 
 // Ranked is a backup in the order of NewestFirst.
@@ -27,8 +29,10 @@ type Ranked[T any] struct {
 	Time   time.Time // when it counts as begun: no later than that of the backup before it in the order
 }
 
-// NewestFirst sorts backups. Within one cluster ID the revision decides, because clocks of nodes may be wrong. Across cluster IDs the time
-// decides. A backup never counts as older than one of a lower revision of the same cluster ID: otherwise the order would have circles.
+// NewestFirst sorts backups. What decides within one EtcdCluster and one cluster ID is how often it was recovered, and then the revision,
+// because clocks of nodes may be wrong. A restore has another cluster ID, and volumes may have been put back before another EtcdCluster
+// took them up: across these the time decides. A backup never counts as older than one that is older by the first rule: otherwise the
+// order would have circles.
 func NewestFirst[T any](all []T, age func(T) BackupAge) []Ranked[T] {
 	type aged struct {
 		BackupAge
@@ -41,17 +45,19 @@ func NewestFirst[T any](all []T, age func(T) BackupAge) []Ranked[T] {
 		}
 	}
 	slices.SortFunc(sorted, func(a, b aged) int {
-		return cmp.Or(strings.Compare(a.ClusterID, b.ClusterID), cmp.Compare(a.Revision, b.Revision), a.Time.Compare(b.Time))
+		return cmp.Or(strings.Compare(a.ClusterID, b.ClusterID), strings.Compare(a.ClusterUID, b.ClusterUID),
+			cmp.Compare(a.Recoveries, b.Recoveries), cmp.Compare(a.Revision, b.Revision), a.Time.Compare(b.Time))
 	})
 	for i := 1; i < len(sorted); i++ {
 		before := sorted[i-1]
-		if before.ClusterID != "" && before.ClusterID == sorted[i].ClusterID && before.Time.After(sorted[i].Time) {
+		isSame := before.ClusterID == sorted[i].ClusterID && before.ClusterUID == sorted[i].ClusterUID
+		if before.ClusterID != "" && isSame && before.Time.After(sorted[i].Time) {
 			sorted[i].Time = before.Time
 		}
 	}
 	slices.SortFunc(sorted, func(a, b aged) int {
-		return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.ClusterID, b.ClusterID), cmp.Compare(b.Revision, a.Revision),
-			strings.Compare(a.Name, b.Name))
+		return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.ClusterID, b.ClusterID), strings.Compare(a.ClusterUID, b.ClusterUID),
+			cmp.Compare(b.Recoveries, a.Recoveries), cmp.Compare(b.Revision, a.Revision), strings.Compare(a.Name, b.Name))
 	})
 	ranked := make([]Ranked[T], len(all))
 	for i, b := range sorted {
@@ -62,7 +68,8 @@ func NewestFirst[T any](all []T, age func(T) BackupAge) []Ranked[T] {
 
 // AgeOf is what decides how new a backup is.
 func AgeOf(b *EtcdBackup) BackupAge {
-	return BackupAge{ClusterID: b.Status.ClusterID, Revision: b.Status.Revision, Time: BegunAt(b), Name: b.Name}
+	s := b.Status
+	return BackupAge{s.ClusterUID, s.ClusterID, s.Recoveries, s.Revision, BegunAt(b), b.Name}
 }
 
 // BegunAt is when the snapshot of a backup was begun; zero if that is not known. The status has it by the clock of the node of the Job. It

@@ -18,7 +18,13 @@ func age(name, cluster string, revision int64, ago time.Duration) v1beta1.Backup
 	return v1beta1.BackupAge{ClusterID: cluster, Revision: revision, Time: noon.Add(-ago), Name: name}
 }
 
-// TestNewestFirst: within a cluster ID the revision decides, across them the time.
+// recovered is a backup that was made after so many recoveries.
+func recovered(times int64, a v1beta1.BackupAge) v1beta1.BackupAge {
+	a.Recoveries = times
+	return a
+}
+
+// TestNewestFirst: within a cluster ID the number of recoveries decides, and then the revision; across them the time.
 func TestNewestFirst(t *testing.T) {
 	for about, c := range map[string]struct {
 		all  []v1beta1.BackupAge
@@ -30,7 +36,28 @@ func TestNewestFirst(t *testing.T) {
 			[]v1beta1.BackupAge{age("a", "x", 10, time.Hour), age("b", "y", 1, 3*time.Hour), age("c", "x", 11, 5*time.Hour)}, "c a b",
 		},
 		"revisions that are not known": {[]v1beta1.BackupAge{age("a", "x", 0, time.Hour), age("b", "x", 7, 2*time.Hour)}, "a b"},
-		"equals":                       {[]v1beta1.BackupAge{age("b", "", 7, 0), age("a", "", 7, 0), age("c", "", 8, 0)}, "c a b"},
+		"a forced recovery": {
+			[]v1beta1.BackupAge{age("before", "x", 900, 3*time.Hour), recovered(1, age("since", "x", 500, time.Hour))}, "since before",
+		},
+		"a forced recovery, and a late clock": {
+			[]v1beta1.BackupAge{age("before", "x", 900, time.Hour), recovered(1, age("since", "x", 500, 3*time.Hour))}, "since before",
+		},
+		"two recoveries": {
+			[]v1beta1.BackupAge{
+				age("a", "x", 900, 5*time.Hour), recovered(1, age("b", "x", 500, 4*time.Hour)),
+				recovered(1, age("c", "x", 600, 3*time.Hour)), recovered(2, age("d", "x", 550, 2*time.Hour)),
+			}, "d c b a",
+		},
+		"a restore in place from an older backup": {
+			[]v1beta1.BackupAge{recovered(1, age("before", "x", 900, 3*time.Hour)), recovered(1, age("since", "y", 500, time.Hour))}, "since before",
+		},
+		"volumes put back, and taken up by another EtcdCluster": {
+			[]v1beta1.BackupAge{
+				recovered(1, age("before", "x", 900, 3*time.Hour)),
+				{ClusterUID: "another", ClusterID: "x", Revision: 500, Time: noon.Add(-time.Hour), Name: "since"},
+			}, "since before",
+		},
+		"equals": {[]v1beta1.BackupAge{age("b", "", 7, 0), age("a", "", 7, 0), age("c", "", 8, 0)}, "c a b"},
 	} {
 		for range 2 {
 			if got := names(v1beta1.NewestFirst(c.all, itself)); got != c.want {
@@ -58,7 +85,9 @@ func TestNewestFirstIsOneOrder(t *testing.T) {
 		var all []v1beta1.BackupAge
 		for i := range 2 + random.IntN(8) {
 			id, at := []string{"", "x", "y"}[random.IntN(3)], time.Duration(random.IntN(6))*time.Hour
-			all = append(all, age(string(rune('a'+i)), id, int64(random.IntN(5)), at))
+			one := recovered(int64(random.IntN(2)), age(string(rune('a'+i)), id, int64(random.IntN(5)), at))
+			one.ClusterUID = []string{"u", "v"}[random.IntN(2)]
+			all = append(all, one)
 		}
 		once := names(v1beta1.NewestFirst(all, itself))
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -69,8 +98,10 @@ func TestNewestFirstIsOneOrder(t *testing.T) {
 		for i := range sorted {
 			for j := range sorted[i+1:] {
 				newer, older := sorted[i].Backup, sorted[i+1+j].Backup
-				sameData := newer.ClusterID != "" && newer.ClusterID == older.ClusterID
-				if sorted[i].Time.Before(sorted[i+1+j].Time) || sameData && newer.Revision > 0 && newer.Revision < older.Revision {
+				sameData := newer.ClusterID != "" && newer.ClusterID == older.ClusterID && newer.ClusterUID == older.ClusterUID &&
+					newer.Revision > 0 && older.Revision > 0
+				isOlder := newer.Recoveries < older.Recoveries || newer.Recoveries == older.Recoveries && newer.Revision < older.Revision
+				if sorted[i].Time.Before(sorted[i+1+j].Time) || sameData && isOlder {
 					t.Fatalf("seed %d: %+v before %+v", seed, newer, older)
 				}
 			}

@@ -112,6 +112,13 @@ type EtcdBackupStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Revision",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=15
 	Revision int64 `json:"revision,omitempty"`
 
+	// recoveries is how often the cluster had gone on without acknowledged writes when the backup was made, as status.recoveries of the
+	// EtcdCluster has it. Of one cluster ID a backup with a higher number is newer, whatever its revision is. Default: 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Recoveries",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:hidden"},order=190
+	Recoveries int64 `json:"recoveries,omitempty"`
+
 	// compactRevision is the revision up to which there is no history; 0 if there is all of it.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Compact Revision",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=16

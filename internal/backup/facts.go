@@ -172,7 +172,7 @@ func clusterOf(seen Seen) Cluster {
 		return Cluster{Name: ClusterName(seen.Backup)}
 	}
 	facts := Cluster{
-		Name: c.Name, Exists: true, UID: string(c.UID), ID: c.Status.ClusterID,
+		Name: c.Name, Exists: true, UID: string(c.UID), ID: c.Status.ClusterID, Recoveries: c.Status.Recoveries,
 		Hibernated: c.Size() == 0 && len(answering(c)) == 0, Answering: len(answering(c)),
 		Ephemeral: c.Spec.Storage.Ephemeral != nil, Why: "it says nothing yet",
 	}

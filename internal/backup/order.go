@@ -103,9 +103,13 @@ func backupOrder(c *v1beta1.EtcdCluster, v View) (*jobspec.BackupOrder, error) {
 	if len(spec) > maxSpec {
 		spec = nil
 	}
+	recoveries := c.Status.Recoveries
+	if v.Volume.Name != "" {
+		recoveries = 0 // a volume that does not run may be of any earlier history
+	}
 	return &jobspec.BackupOrder{
 		ID: path.Base(v.path()), Name: v.Name, Namespace: v.Namespace,
-		Cluster: c.Name, ClusterUID: string(c.UID), ClusterID: c.Status.ClusterID, Reason: v.Status.Reason,
+		Cluster: c.Name, ClusterUID: string(c.UID), ClusterID: c.Status.ClusterID, Recoveries: recoveries, Reason: v.Status.Reason,
 		Members: jobs.Members(c), Secure: c.IsSecure(), Recipients: v.Recipients, Spec: spec, HashBelow: hashBelow,
 		Quota: c.QuotaBytes(),
 	}, nil

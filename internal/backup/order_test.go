@@ -46,7 +46,7 @@ func ordered(t *testing.T, s backup.Seen, what string, images specs.Images) (*ba
 // TestOrderToBackUp: which members are asked in which order, and what the manifest is to say.
 func TestOrderToBackUp(t *testing.T) {
 	s := seen()
-	s.Backup.Status.Reason = "schedule"
+	s.Backup.Status.Reason, s.Cluster.Status.Recoveries = "schedule", 2
 	job, orders := ordered(t, s, backup.Backup, nil)
 	o := orders[0].Backup
 	var members []string
@@ -57,7 +57,8 @@ func TestOrderToBackUp(t *testing.T) {
 	if got := strings.Join(members, " "); got != want {
 		t.Errorf("members %s\nwant    %s", got, want)
 	}
-	if o.ID != "b-uid" || o.Cluster != "a" || o.ClusterUID != "c-uid" || o.ClusterID != "c1" || o.Reason != "schedule" || !o.Secure ||
+	if o.ID != "b-uid" || o.Cluster != "a" || o.ClusterUID != "c-uid" || o.ClusterID != "c1" || o.Recoveries != 2 ||
+		o.Reason != "schedule" || !o.Secure ||
 		o.Recipients[0] != "age1theirs" || orders[0].Operator != "0.5.0" || job.Name != "j" {
 		t.Errorf("order %+v", o)
 	}

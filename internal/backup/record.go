@@ -223,6 +223,7 @@ func putFacts(s *v1beta1.EtcdBackupStatus, f jobspec.Facts) {
 	s.Cluster, s.ClusterUID, s.ClusterID = cmp.Or(f.Cluster, s.Cluster), cmp.Or(f.ClusterUID, s.ClusterUID), cmp.Or(f.ClusterID, s.ClusterID)
 	s.Reason, s.EtcdVersion = cmp.Or(f.Reason, s.Reason), cmp.Or(f.EtcdVersion, s.EtcdVersion)
 	s.Revision, s.CompactRevision = cmp.Or(f.Revision, s.Revision), cmp.Or(f.CompactRevision, s.CompactRevision)
+	s.Recoveries = f.Recoveries
 	if f.Keys != nil {
 		s.Keys = new(*f.Keys)
 	}

@@ -28,12 +28,14 @@ func ofVolume() backup.Seen {
 // cluster serves.
 func TestOrderToRescue(t *testing.T) {
 	s := ofVolume()
+	s.Cluster.Status.Recoveries = 1
 	job, orders := ordered(t, s, backup.Backup, nil)
 	if len(orders) != 2 || orders[0].Verb != jobspec.Rescue || orders[1].Verb != jobspec.Backup {
 		t.Fatalf("orders %+v", orders)
 	}
 	o := orders[1].Backup
-	if !o.Stopped || !o.Secure || o.ClusterID != "c7" || len(o.Members) != 1 || o.Members[0].Address != jobspec.TrialAddress ||
+	if !o.Stopped || !o.Secure || o.Recoveries != 0 || o.ClusterID != "c7" || len(o.Members) != 1 ||
+		o.Members[0].Address != jobspec.TrialAddress ||
 		o.Members[0].ID != "" {
 		t.Errorf("order %+v", o)
 	}

@@ -40,7 +40,9 @@ func VolumeSnapshot(v View, step CreateSnapshot) *unstructured.Unstructured {
 	})
 	u.SetAnnotations(map[string]string{
 		v1beta1.AnnotationBackupUID: v.UID, v1beta1.AnnotationClusterUID: v.Cluster.UID, v1beta1.AnnotationClusterID: v.Cluster.ID,
-		v1beta1.AnnotationRevision: strconv.FormatInt(from.Revision, 10), v1beta1.AnnotationObservedAt: clock(from.At),
+		v1beta1.AnnotationRevision:     strconv.FormatInt(from.Revision, 10),
+		v1beta1.AnnotationRecoveries:   strconv.FormatInt(v.Cluster.Recoveries, 10),
+		v1beta1.AnnotationObservedAt:   clock(from.At),
 		v1beta1.AnnotationDatabaseSize: strconv.FormatInt(from.Database, 10), v1beta1.AnnotationVersion: from.Version,
 		v1beta1.AnnotationStorageClass: from.StorageClass, v1beta1.AnnotationVolumeSize: from.Size,
 	})
@@ -109,7 +111,8 @@ func factsOfSnapshot(u *unstructured.Unstructured, now time.Time) *jobspec.Done 
 	return &jobspec.Done{Source: named[v1beta1.LabelMember], Backup: &jobspec.Facts{
 		Name: named[v1beta1.LabelBackup], Namespace: u.GetNamespace(), Cluster: named[v1beta1.LabelCluster],
 		ClusterUID: said[v1beta1.AnnotationClusterUID], ClusterID: said[v1beta1.AnnotationClusterID],
-		Revision: number(v1beta1.AnnotationRevision), Database: number(v1beta1.AnnotationDatabaseSize), Stored: size.Value(),
+		Revision: number(v1beta1.AnnotationRevision), Recoveries: number(v1beta1.AnnotationRecoveries),
+		Database: number(v1beta1.AnnotationDatabaseSize), Stored: size.Value(),
 		EtcdVersion: said[v1beta1.AnnotationVersion], StartedAt: began, FinishedAt: now,
 	}}
 }

@@ -35,6 +35,7 @@ metadata:
     etcd-operator.dev/database-size: "20971520"
     etcd-operator.dev/etcd-version: 3.6.16
     etcd-operator.dev/observed-at: "2026-11-24T10:00:00Z"
+    etcd-operator.dev/recoveries: "0"
     etcd-operator.dev/revision: "7"
     etcd-operator.dev/storage-class: ssd
     etcd-operator.dev/volume-size: 8Gi

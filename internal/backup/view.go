@@ -64,6 +64,7 @@ type Cluster struct {
 	Exists     bool // and is not being deleted
 	UID        string
 	ID         string // etcd's, in hexadecimal; empty: it has not formed
+	Recoveries int64  // how often it has gone on without acknowledged writes
 	Hibernated bool
 	Ephemeral  bool   // its members have no volumes
 	Corrupt    string // what the cluster says of its alarm CORRUPT; empty: there is none

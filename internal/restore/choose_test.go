@@ -63,6 +63,23 @@ func backups() []v1beta1.EtcdBackup {
 	}
 }
 
+// TestLatestAfterARecovery: the newest is of the history that the cluster has now, although what was given up has a higher revision.
+func TestLatestAfterARecovery(t *testing.T) {
+	all := backups()
+	for i := range all {
+		all[i].Status.ClusterID = "c"
+		if all[i].Name == "old" {
+			all[i].Status.Recoveries = 1
+		}
+	}
+	want := restore.Request{Cluster: &v1beta1.EtcdCluster{}, Restore: v1beta1.Restore{Store: "offsite"}}
+	want.Cluster.Name, want.Cluster.Namespace, want.Cluster.Spec.Version = "a", "default", "3.6.16"
+	want.Cluster.Spec.Storage.Size = ptr.To(resource.MustParse("8Gi"))
+	if got, problem := restore.Choose(want, all, &v1beta1.EtcdBackupStore{}); got == nil || got.Name != "old" {
+		t.Errorf("%+v is restored: %s", got, problem)
+	}
+}
+
 // TestChoose: which backup is meant, and what is said of one that cannot be restored.
 func TestChoose(t *testing.T) {
 	ready := func(status metav1.ConditionStatus, message string) *v1beta1.EtcdBackupStore {

@@ -19,9 +19,10 @@ import (
 )
 
 const (
-	// Format is the version of the layout and of the manifest that this package writes, and the only one that
-	// it reads.
-	Format = 1
+	// Format is the version of the layout and of the manifest. One that has Recoveries is of the next: operators up to 0.9 do not know
+	// them, and say that a newer one has to read it.
+	Format           = 1
+	formatRecoveries = 2
 
 	// DefaultPartSize is small enough to be sent from memory by one request, and to be sent again as a whole;
 	// a database of 8 GiB has about 300 parts then.

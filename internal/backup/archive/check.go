@@ -30,7 +30,7 @@ const largestDatabase = 128 << 30
 // problem is what cannot be so, in words.
 func (m Manifest) problem() string {
 	switch {
-	case m.Format != Format:
+	case m.Format != m.format() || m.Recoveries < 0:
 		return fmt.Sprintf("there is no format %d", m.Format)
 	case m.Compression != zstdCompression:
 		return fmt.Sprintf("compression %q is not known", m.Compression)

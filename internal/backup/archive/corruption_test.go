@@ -150,6 +150,8 @@ var kinds = []struct {
 			func(m *archive.Manifest) { m.ID = "other" },
 			func(m *archive.Manifest) { m.Namespace = "other" },
 			func(m *archive.Manifest) { m.Format = 2 },
+			func(m *archive.Manifest) { m.Recoveries = 1 },
+			func(m *archive.Manifest) { m.Recoveries, m.Format = -1, 2 },
 			func(m *archive.Manifest) { m.StoredBytes++ },
 			func(m *archive.Manifest) { m.Parts = m.Parts[1:] },
 			func(m *archive.Manifest) { m.Parts[0].Name = "../plain2/000000.part" },

@@ -56,7 +56,7 @@ func (e *FormatError) Error() string {
 	if e.OperatorVersion != "" {
 		by = "operator v" + e.OperatorVersion + " or newer"
 	}
-	return fmt.Sprintf("the backup has format %d, and this operator reads format %d: restore it by %s", e.Format, Format, by)
+	return fmt.Sprintf("the backup has format %d, and this operator reads format %d: restore it by %s", e.Format, formatRecoveries, by)
 }
 
 func corrupt(object, format string, arguments ...any) error {

@@ -23,9 +23,10 @@ type Manifest struct {
 	Etcd      Etcd    `json:"etcd"`
 
 	Revision        int64   `json:"revision"`
-	CompactRevision int64   `json:"compactRevision"`  // 0: nothing was compacted
-	Keys            *int64  `json:"keys,omitempty"`   // at the revision; nil if no member could be asked
-	HashKV          *HashKV `json:"hashKV,omitempty"` // nil if no member was asked
+	Recoveries      int64   `json:"recoveries,omitempty"` // how often the cluster had gone on without acknowledged writes
+	CompactRevision int64   `json:"compactRevision"`      // 0: nothing was compacted
+	Keys            *int64  `json:"keys,omitempty"`       // at the revision; nil if no member could be asked
+	HashKV          *HashKV `json:"hashKV,omitempty"`     // nil if no member was asked
 
 	Database    Database    `json:"database"`
 	StoredBytes int64       `json:"storedBytes"` // of all parts
@@ -94,6 +95,14 @@ const (
 	ageEncryption   = "age"
 )
 
+// format is the oldest version of a manifest that can say this.
+func (m Manifest) format() int {
+	if m.Recoveries != 0 {
+		return formatRecoveries
+	}
+	return Format
+}
+
 // Folder is where the backup lies.
 func (m Manifest) Folder() Folder {
 	return Folder{Namespace: m.Namespace, Cluster: m.Cluster.Name, ID: m.ID}
@@ -139,7 +148,7 @@ func ParseManifest(folder Folder, content []byte) (Manifest, error) {
 	if err := json.Unmarshal(content, &version); err != nil {
 		return Manifest{}, corrupt(folder.Manifest(), "it is no JSON: %v", err)
 	}
-	if version.Format > Format {
+	if version.Format > formatRecoveries {
 		return Manifest{}, &FormatError{Format: version.Format, OperatorVersion: version.OperatorVersion}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(content))

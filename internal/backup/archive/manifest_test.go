@@ -24,6 +24,23 @@ func TestManifestOfFormat1(t *testing.T) {
 	}
 }
 
+// TestManifestWithRecoveries: operators that do not know the number say so, and do not take the manifest for a damaged one.
+func TestManifestWithRecoveries(t *testing.T) {
+	content := must(os.ReadFile(filepath.Join("testdata", "manifest-1.json")))(t)
+	f := archive.Folder{Namespace: "shop", Cluster: "orders", ID: "5c1d7a52-7d7b-4f0e-9d8f-0a6f3e1b2c4d"}
+	m := must(archive.ParseManifest(f, content))(t)
+	m.Format, m.Recoveries = 2, 3
+	if again := must(archive.ParseManifest(f, must(m.Encode())(t)))(t); again.Recoveries != 3 || again.Format != 2 {
+		t.Errorf("%+v", again)
+	}
+	for _, format := range []int{1, 2} {
+		m.Format, m.Recoveries = format, int64(2-format)
+		if _, err := archive.ParseManifest(f, must(m.Encode())(t)); err == nil {
+			t.Errorf("format %d with %d recoveries is read", format, m.Recoveries)
+		}
+	}
+}
+
 func TestManifestsThatAreRefused(t *testing.T) {
 	content := string(must(os.ReadFile(filepath.Join("testdata", "manifest-1.json")))(t))
 	f := archive.Folder{Namespace: "shop", Cluster: "orders", ID: "5c1d7a52-7d7b-4f0e-9d8f-0a6f3e1b2c4d"}
@@ -31,7 +48,7 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		name, old, new string
 		want           string
 	}{
-		{"newer format", `"format": 1`, `"format": 2`, "has format 2, and this operator reads format 1: restore it by operator v0.5.0 or newer"},
+		{"newer format", `"format": 1`, `"format": 3`, "has format 3, and this operator reads format 2: restore it by operator v0.5.0 or newer"},
 		{"unknown field", `"format": 1,`, `"format": 1, "tier": "gold",`, `unknown field "tier"`},
 		{"another number", `"revision": 48210`, `"revision": 48211`, "its sha256 is not the one that it names"},
 		{"another name of a field", `"revision"`, `"Revision"`, "its sha256 is not the one that it names"},

@@ -45,7 +45,7 @@ type Progress struct {
 // be parts: they are the rest of a backup, which nothing takes for one.
 func Write(ctx context.Context, store Store, source io.Reader, job Job) (Manifest, error) {
 	m := job.Manifest
-	m.Format, m.Compression = Format, zstdCompression
+	m.Format, m.Compression = m.format(), zstdCompression
 	if err := m.Folder().check(); err != nil {
 		return Manifest{}, err
 	}

@@ -69,6 +69,7 @@ type Facts struct {
 	ClusterID       string    `json:"clusterID,omitempty"`
 	Reason          string    `json:"reason,omitempty"`
 	Revision        int64     `json:"revision,omitempty"`
+	Recoveries      int64     `json:"recoveries,omitempty"`
 	CompactRevision int64     `json:"compactRevision,omitempty"`
 	Keys            *int64    `json:"keys,omitempty"`
 	Database        int64     `json:"database,omitempty"` // bytes

@@ -121,7 +121,8 @@ type BackupOrder struct {
 	Namespace  string   `json:"namespace"`
 	Cluster    string   `json:"cluster"`
 	ClusterUID string   `json:"clusterUID"`
-	ClusterID  string   `json:"clusterID"` // of etcd, in hexadecimal; a member of another cluster is refused
+	ClusterID  string   `json:"clusterID"`            // of etcd, in hexadecimal; a member of another cluster is refused
+	Recoveries int64    `json:"recoveries,omitempty"` // of the EtcdCluster
 	Reason     string   `json:"reason,omitempty"`
 	Members    []Member `json:"members"`
 	Secure     bool     `json:"secure"` // ClientFolder has what TLS needs

@@ -93,7 +93,7 @@ func made(seen Seen, b *v1beta1.EtcdBackup) Made {
 		m.For = due
 	}
 	if m.Complete {
-		m.Started, m.ClusterID, m.Revision = m.For, s.ClusterID, s.Revision
+		m.Started = m.For
 		if s.StartedAt != nil {
 			m.Started = v1beta1.BegunAt(b)
 		}

@@ -16,14 +16,12 @@ type Made struct {
 	Deleting bool      // its object is on its way out
 	Refused  string    // why the store does not delete it; empty if it does, or if that is not known
 
-	Complete  bool      // it is in the store
-	ClusterID string    // of the data; empty if it is not complete
-	Revision  int64     // of the data; 0 if it is not complete
-	Failed    bool      // it never will be
-	Started   time.Time // when its snapshot was begun; zero if it is not complete
-	Proof     Proof
-	Locked    time.Time // until when the store refuses to delete it
-	InUse     string    // what is restored from it, or that it is being verified; empty if nothing is
+	Complete bool      // it is in the store
+	Failed   bool      // it never will be
+	Started  time.Time // when its snapshot was begun; zero if it is not complete
+	Proof    Proof
+	Locked   time.Time // until when the store refuses to delete it
+	InUse    string    // what is restored from it, or that it is being verified; empty if nothing is
 }
 
 // Proof says what is known of a backup that is complete.
@@ -61,10 +59,11 @@ func (m Made) begun(now time.Time) time.Time {
 	return m.Started
 }
 
-// newestFirst sorts backups by when they were due, and those of one cluster ID by their revisions.
+// newestFirst sorts backups by when they were due, which no clock of a node says. Revisions say nothing here: they go back when volumes are
+// put back, and what was backed up since is the newest nevertheless.
 func newestFirst(made []Made, now time.Time) []v1beta1.Ranked[Made] {
 	return v1beta1.NewestFirst(made, func(m Made) v1beta1.BackupAge {
-		return v1beta1.BackupAge{ClusterID: m.ClusterID, Revision: m.Revision, Time: m.due(now), Name: m.Name}
+		return v1beta1.BackupAge{Time: m.due(now), Name: m.Name}
 	})
 }
 
@@ -136,7 +135,7 @@ func (k Keep) of(made []Made, zone *time.Location, now time.Time) map[string]boo
 	kept := map[string]bool{}
 	good := slices.DeleteFunc(slices.Clone(made), func(m Made) bool { return m.Failed || !m.Complete })
 	ranked := v1beta1.NewestFirst(good, func(m Made) v1beta1.BackupAge {
-		return v1beta1.BackupAge{ClusterID: m.ClusterID, Revision: m.Revision, Time: m.begun(now), Name: m.Name}
+		return v1beta1.BackupAge{Time: m.begun(now), Name: m.Name}
 	})
 	for i, m := range ranked {
 		if i < k.Count || k.Age > 0 && now.Sub(m.Time) < k.Age {

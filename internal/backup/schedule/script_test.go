@@ -26,7 +26,7 @@ import (
 // and
 //
 //	expire count=3 daily=7 ...
-//	NAME AGE verified|untried|unproven|failed|running|deleting|locked|used|seen=AGE|revision=N|id=ID ...
+//	NAME AGE verified|untried|unproven|failed|running|deleting|locked|used|seen=AGE ...
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestSchedule(t *testing.T) {
@@ -218,9 +218,6 @@ func made(t *testing.T, line string, now time.Time) schedule.Made {
 		switch word {
 		case "seen":
 			m.Created = ago(value)
-		case "revision":
-			m.Revision, _ = strconv.ParseInt(value, 10, 64)
-			m.ClusterID = "c"
 		case "untried":
 			m.Proof = schedule.Untried
 		case "unproven":

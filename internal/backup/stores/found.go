@@ -75,7 +75,10 @@ func sorted(found []jobspec.Found, now time.Time) []jobspec.Found {
 		if at.After(now) {
 			at = now
 		}
-		return v1beta1.BackupAge{ClusterID: f.Backup.ClusterID, Revision: f.Backup.Revision, Time: at, Name: f.Path}
+		return v1beta1.BackupAge{
+			ClusterUID: f.Backup.ClusterUID, ClusterID: f.Backup.ClusterID, Recoveries: f.Backup.Recoveries, Revision: f.Backup.Revision,
+			Time: at, Name: f.Path,
+		}
 	})
 	all := make([]jobspec.Found, len(ranked))
 	for i := range ranked {

@@ -124,8 +124,9 @@ func (j job) manifest(s source) archive.Manifest {
 	}
 	return archive.Manifest{
 		ID: o.ID, Name: o.Name, Namespace: o.Namespace, Upload: strings.ToLower(rand.Text()), Reason: o.Reason, Spec: o.Spec, Members: members,
-		Cluster: archive.Cluster{Name: o.Cluster, UID: o.ClusterUID, ClusterID: hexID(s.status.ClusterID)},
-		Etcd:    archive.Etcd{Version: s.status.Version}, StartedAt: s.began, OperatorVersion: j.Operator,
+		Recoveries: o.Recoveries,
+		Cluster:    archive.Cluster{Name: o.Cluster, UID: o.ClusterUID, ClusterID: hexID(s.status.ClusterID)},
+		Etcd:       archive.Etcd{Version: s.status.Version}, StartedAt: s.began, OperatorVersion: j.Operator,
 	}
 }
 
@@ -148,7 +149,7 @@ func (j job) count(ctx context.Context, s source, m *archive.Manifest) {
 func factsOf(m archive.Manifest) jobspec.Facts {
 	return jobspec.Facts{
 		ID: m.ID, Name: m.Name, Namespace: m.Namespace, Cluster: m.Cluster.Name, ClusterUID: m.Cluster.UID, ClusterID: m.Cluster.ClusterID,
-		Reason: m.Reason, Revision: m.Revision, CompactRevision: m.CompactRevision, Keys: m.Keys,
+		Reason: m.Reason, Revision: m.Revision, Recoveries: m.Recoveries, CompactRevision: m.CompactRevision, Keys: m.Keys,
 		Database: m.Database.Size, Stored: m.StoredBytes, EtcdVersion: m.Etcd.Version, StorageVersion: m.Etcd.StorageVersion,
 		Encrypted: m.Encryption != nil, StartedAt: m.StartedAt, FinishedAt: m.FinishedAt, ManifestSHA256: m.SHA256,
 	}

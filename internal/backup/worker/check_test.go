@@ -60,7 +60,7 @@ func TestWhatLiesInAStore(t *testing.T) {
 		w.put(name, bytes.Replace(content, []byte(old), []byte(with), 1))
 	}
 	rewrite("uid-2", `"revision": 21`, `"revision": 22`)
-	rewrite("uid-3", `"format": 1`, `"format": 2`)
+	rewrite("uid-3", `"format": 1`, `"format": 3`)
 	must(t, os.Remove(w.file("v1/default/example/uid-4/manifest.json"))) // torn
 	w.put("old/v2/Full-00000000-00000900-1700000000", snapshotOf(db))
 	w.put("readme.txt", []byte("hello"))
@@ -69,7 +69,7 @@ func TestWhatLiesInAStore(t *testing.T) {
 	want := []struct{ path, program, problem string }{
 		{"v1/default/example/uid-1", "", ""},
 		{"v1/default/example/uid-2", "", "is corrupt: its sha256 is not the one that it names; restore another backup"},
-		{"v1/default/example/uid-3", "", "has format 2, and this operator reads format 1: restore it by operator v0.5.0"},
+		{"v1/default/example/uid-3", "", "has format 3, and this operator reads format 2: restore it by operator v0.5.0"},
 		{"old/v2/Full-00000000-00000900-1700000000", "gardener/etcd-backup-restore", ""},
 	}
 	if len(lines) != len(want)+2 || lines[len(want)].Looked == nil {

@@ -84,7 +84,7 @@ func TestDeleteOfNewerFormat(t *testing.T) {
 	w.backedUp("uid-1", database(t, 3), nil)
 	content, err := os.ReadFile(w.file(path + "/manifest.json"))
 	must(t, err)
-	w.put(path+"/manifest.json", []byte(strings.Replace(string(content), `"format": 1`, `"format": 2`, 1)))
+	w.put(path+"/manifest.json", []byte(strings.Replace(string(content), `"format": 1`, `"format": 3`, 1)))
 	w.fails(remove("of the one that is meant"), jobspec.NewerFormat, true, "restore it by operator")
 	if len(w.stored(path)) < 2 {
 		t.Error("it was deleted")
