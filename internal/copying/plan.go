@@ -129,8 +129,8 @@ func leaveData(v View) Step {
 	if b != nil && !b.Adopted && b.Restore == "" {
 		return nil
 	}
-	return report(v1beta1.ReasonTargetNotEmpty, "nothing is copied: the cluster began with data that was there before; delete the "+
-		"EtcdCluster with its volumes, and create it again")
+	return report(v1beta1.ReasonTargetNotEmpty, "nothing is copied: the cluster began with data that was there before, which "+
+		"stays as it is: create the copy as an EtcdCluster of another name")
 }
 
 func reachSource(v View) Step {
@@ -195,13 +195,13 @@ func needEmpty(v View) Step {
 	if mark == nil && v.Target.Keys == 0 && v.Target.Revision <= 1 || mark != nil && mark.Cluster == string(v.Cluster.UID) {
 		return nil
 	}
-	return retry(v1beta1.ReasonTargetNotEmpty, "nothing is copied: the cluster has been written to, with %d keys now; keep clients away from "+
-		"it until the switch, delete the EtcdCluster with its volumes, and create it again", v.Target.Keys)
+	return retry(v1beta1.ReasonTargetNotEmpty, "nothing is copied: the cluster has been written to, with %d keys now; create the copy as "+
+		"an EtcdCluster of another name, and keep clients away from it until the switch", v.Target.Keys)
 }
 
 func refuseForeign(v View) Step {
 	if v.isForeign() {
-		return retry(v1beta1.ReasonTargetChanged, "%s; end what writes, delete the EtcdCluster with its volumes, and create it again", foreign)
+		return retry(v1beta1.ReasonTargetChanged, "%s; end what writes, and create the copy as an EtcdCluster of another name", foreign)
 	}
 	return nil
 }

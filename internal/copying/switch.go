@@ -184,7 +184,7 @@ func refuseDifferent(v View) Step {
 		return nil
 	}
 	return retry(v1beta1.ReasonDataDiffers, "the clusters do not have the same keys and values at revision %d of the source: there is no "+
-		"switch; delete the EtcdCluster with its volumes, and create it again", done.SourceRevision)
+		"switch: create the copy as an EtcdCluster of another name", done.SourceRevision)
 }
 
 // requested is the request for the switch; empty if there is none.

@@ -121,7 +121,8 @@ func awaitTrial(v View, b *v1beta1.EtcdBackup) Step {
 	case needsNoTrial(verified):
 		return nil
 	case verified.Status == metav1.ConditionFalse:
-		return backingUp(v, b.Name, fmt.Sprintf("the safety backup %s has failed its trial%s; delete it, and another one is made, or %s", b.Name,
+		return backingUp(v, b.Name, fmt.Sprintf("the safety backup %s has failed its trial%s; delete it, which leaves "+
+			"what is stored, and another one is made, or %s", b.Name,
 			quoted(verified), skip))
 	}
 	return backingUp(v, b.Name, fmt.Sprintf("the restore waits for the trial of the safety backup %s%s; %s", b.Name, quoted(verified), skip))

@@ -50,17 +50,17 @@ func leaveVolumes(v VolumesView) VolumesStep {
 	if len(others) == 0 {
 		return nil
 	}
-	return refuse(v, fmt.Sprintf("there are volumes of an earlier cluster of this name (%s), and nothing is restored over them: "+
-		"delete them if their data is not needed, create the EtcdCluster under another name, "+
-		"or create it without bootstrap.restore to bring that cluster back", strings.Join(others, ", ")))
+	return refuse(v, fmt.Sprintf("there are volumes of an earlier cluster of this name with its data (%s), and nothing is restored over "+
+		"them: create the EtcdCluster without bootstrap.restore to bring that cluster back, or under another name to have the backup restored",
+		strings.Join(others, ", ")))
 }
 
 // leaveNamesakes never writes to a volume of a future member that was not made for this restore. All others are left alone.
 func leaveNamesakes(v VolumesView) VolumesStep {
 	for _, m := range v.Cluster.Status.Restore.Members {
 		if claim, there := v.Claims[m]; there && !isOurVolume(v, claim) && claim.DeletionTimestamp == nil {
-			return refuse(v, fmt.Sprintf("volume %s was not made for this restore, and nothing is restored over it: "+
-				"delete it if its data is not needed", m))
+			return refuse(v, fmt.Sprintf("volume %s was not made for this restore, may have the data of another cluster, and nothing is "+
+				"restored over it: begin the restore again, which takes other names, by another EtcdRestore or by an EtcdCluster of another name", m))
 		}
 	}
 	return nil

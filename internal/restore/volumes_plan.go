@@ -173,7 +173,7 @@ func leavePods(v VolumesView) VolumesStep {
 		return nil // in place, they run on until all volumes have the data
 	}
 	return refuse(v, fmt.Sprintf("pods of members exist (%s) but the record of the cluster is empty, and nothing is restored beside them; "+
-		"if its status was lost, restore it; if the pods are not needed, delete them", strings.Join(sorted(v.Pods), ", ")))
+		"if its status was lost, restore it; if the pods are another cluster's, choose another cluster name", strings.Join(sorted(v.Pods), ", ")))
 }
 
 func needParts(v VolumesView) VolumesStep {

@@ -328,7 +328,7 @@ func entering(v cluster.View, name string) specs.Joining {
 }
 
 // ErrTaken means that an object of another owner has a name that the cluster needs. Nothing was written to it.
-var ErrTaken = errors.New("exists and has another owner; rename or delete it")
+var ErrTaken = errors.New("exists and has another owner; rename it, or choose another cluster name")
 
 // create makes an object whose name is used once. If it is there already, it must
 // be the one that an earlier try made.

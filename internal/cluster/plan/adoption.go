@@ -16,10 +16,12 @@ func adoptCluster(v cluster.View) Step {
 	if !v.Adoption.Wanted || v.Planned() {
 		return nil
 	}
-	switch {
-	case len(v.Volumes) > 0:
-		return refuse("volume " + v.Volumes[0].Name + " of an earlier cluster of this name is there: delete it, or choose another name for " +
-			"the EtcdCluster that adopts a running cluster")
+	switch kept := slices.DeleteFunc(slices.Clone(v.Volumes), func(o cluster.Volume) bool { return o.Unused }); {
+	case len(kept) > 0 && v.Adoption.Unreachable != "":
+		return nil // an adoption that was completed is over: its volumes are taken up, as those of any cluster of the name
+	case len(kept) > 0:
+		return refuse(carries(kept) + ", and the cluster that bootstrap.adopt names answers: to take the volumes up, create the " +
+			"EtcdCluster without bootstrap.adopt; to adopt the running cluster, create one of another name")
 	case v.Adoption.Undo:
 		return Wait{For: "the end of the annotation that undoes the adoption"}
 	case v.Adoption.Unreachable != "":
@@ -28,6 +30,17 @@ func adoptCluster(v cluster.View) Step {
 		return refuse("the running cluster cannot be adopted as it is: " + v.Adoption.Unfit)
 	}
 	return RecordSources(v)
+}
+
+// carries says what is on volumes that were kept, by what is written on them.
+func carries(volumes []cluster.Volume) string {
+	var names []string
+	id := ""
+	for _, volume := range volumes {
+		names, id = append(names, volume.Name), cmp.Or(id, volume.ClusterID)
+	}
+	return "the volumes " + list(names) + " have the data of an earlier cluster of this name" +
+		choose(id != "", " (cluster ID "+id+")", "")
 }
 
 // beside is what keeps a learner from joining a running cluster if nothing else does.

@@ -113,7 +113,8 @@ func awaitBackup(v cluster.View) Step {
 		past = "set spec.deletionPolicy to Retain or Delete"
 	}
 	if b.Failed {
-		return refuse(fmt.Sprintf("EtcdBackup %s, which %s waits for, is not good: %s; delete that EtcdBackup to have another one made, "+
+		return refuse(fmt.Sprintf("EtcdBackup %s, which %s waits for, is not good: %s; delete that EtcdBackup, which leaves what is "+
+			"stored, to have another one made, "+
 			"or %s to go on without", r.Name, waits(b.Before), b.Why, past))
 	}
 	return Wait{For: fmt.Sprintf("EtcdBackup %s to be verified before %s (%s to go on without): %s", r.Name, waits(b.Before), past, b.Why)}

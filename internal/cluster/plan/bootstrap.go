@@ -67,7 +67,8 @@ func InTheWay(v cluster.View) string { return inTheWay(v.Foreign) }
 func inTheWay(foreign []cluster.Object) string {
 	for _, o := range foreign {
 		if !o.Gone {
-			return o.String() + " is in the way: " + o.Why + "; rename or delete it, or choose another cluster name"
+			return o.String() + " is in the way: " + o.Why +
+				choose(o.Kind == "PersistentVolumeClaim", "; it may have data: ", "; rename or delete it, or ") + "choose another cluster name"
 		}
 	}
 	return ""
@@ -176,7 +177,8 @@ func apart(volumes []cluster.Volume) string {
 		for _, other := range volumes[i+1:] {
 			for _, said := range [][2]string{{one.Token, other.Token}, {one.ClusterID, other.ClusterID}} {
 				if said[0] != "" && said[1] != "" && said[0] != said[1] {
-					return fmt.Sprintf("the volumes are of different clusters: %s is of %s, %s of %s; delete those whose data is not needed",
+					return fmt.Sprintf("the volumes are of different clusters: %s is of %s, %s of %s; nothing is changed: copy those that "+
+						"belong to another cluster, by a VolumeSnapshot for example, before you free their names",
 						one.Name, said[0], other.Name, said[1])
 				}
 			}
@@ -192,7 +194,7 @@ func chooseFirstMembers(v cluster.View) Step {
 	}
 	if pods := v.Select(cluster.HasPod); len(pods) > 0 {
 		return refuse("pods of members exist (" + list(cluster.Names(pods)) + ") but the record of the cluster is empty; " +
-			"if its status was lost, restore it; if the pods are not needed, delete them")
+			"if its status was lost, restore it; if the pods are another cluster's, choose another cluster name")
 	}
 	names := make([]string, 0, v.Want.Size)
 	for i := range v.Want.Size {
@@ -275,7 +277,8 @@ func detachForeign(v cluster.View) Step {
 		all = append(all, m.Name+" says it is in cluster "+m.ClusterID)
 	}
 	return refuse("the members have data of different clusters: " + list(all) +
-		"; delete the pod and the volume of each whose data is not needed")
+		"; nothing is changed: copy the volumes of those that belong to another cluster, by a VolumeSnapshot for example, before you " +
+		"free their names")
 }
 
 // disagreeing are all members that report their cluster ID, if the IDs differ and the
@@ -370,8 +373,9 @@ func protectFirstVolumes(v cluster.View) Step {
 		case len(pods) == 0:
 			return RecordAdoption(v, v.Record.Token, v.Record.First, true)
 		default:
-			return refuse("the volume of " + m.Name + " was lost before the cluster was seen to form; " +
-				"delete the EtcdCluster and its volumes, and create it again")
+			return refuse("the volume of " + m.Name + " was lost before the cluster was seen to form, and the others may have data: " +
+				"create an EtcdCluster of another name if nothing was written; to go on with their data, delete this one with " +
+				"deletionPolicy Retain, and create it again")
 		}
 	}
 	return nil

@@ -14,8 +14,8 @@ func readEtcd(v cluster.View) Step {
 		return nil
 	}
 	if v.Split != "" {
-		return refuse(v.Split + "; nothing is changed, because either side may have writes that the other lacks: compare their data, " +
-			"then delete the pods and volumes of the side whose data is not needed")
+		return refuse(v.Split + "; nothing is changed, because either side may have writes that the other lacks: set spec.size to 0, " +
+			"copy the volumes of both sides, compare their data, and bring back those of one side")
 	}
 	if step := beyondRepair(v); step != nil {
 		return step

@@ -132,8 +132,8 @@ func (w *world) hash() uint64 {
 	writeAll(&h, v.Largest)
 	writeAll(&h, v.Tuning)
 	writeAll(&h, v.Record.Tuned)
-	if a, r := &v.Adoption, &v.Record.Adopting; a.Wanted || a.Undo || a.Keeps || a.Unreachable+a.Unfit+a.ClusterID != "" ||
-		a.At != 0 || len(a.Volumes) > 0 ||
+	if a, r := &v.Adoption, &v.Record.Adopting; a.Wanted || a.Undo || a.Held || a.Sleepy || a.Keeps ||
+		a.Unreachable+a.Unfit+a.ClusterID != "" || a.At != 0 || len(a.Volumes) > 0 ||
 		len(a.Sources)+len(a.Services)+len(r.Sources) > 0 || a.Workload != (cluster.Workload{}) || r.Begun+r.Ended != 0 {
 		_, _ = fmt.Fprint(&h, *a, *r)
 	}

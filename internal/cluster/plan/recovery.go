@@ -191,7 +191,7 @@ func whatIsGone(v cluster.View, loss QuorumLoss) string {
 // cannotOutlive says what a person must do for data that goes with the next Pod that is deleted.
 func cannotOutlive(names []string) string {
 	return "the volume of " + list(names) + " is being deleted, so that its data goes with its pod; " +
-		"copy it with etcdctl snapshot save and create a new cluster, or delete the pod if the data is not needed"
+		"copy it with etcdctl snapshot save and create a new cluster"
 }
 
 // outnumbered refuses while the voters that have their own data are no quorum without those that have the
@@ -205,7 +205,8 @@ func outnumbered(v cluster.View) Step {
 	}
 	m := foreign[0]
 	return refuse(m.Name + " is detached from clients: " + m.Foreign + ", and without it the others are no quorum; " +
-		"put its own data back into its volume, or delete its pod and its volume: its data then counts as lost")
+		"put its own data back into its volume; if that is lost, bring back a volume or a backup that has it: what is on this volume is " +
+		"another cluster's, and may be all that is left of that")
 }
 
 // othersVote counts the unknown voters: without them quorum may be lost.
