@@ -96,8 +96,8 @@ const (
 	// ReasonForeignData: a member runs on data that is not its own, such as another
 	// cluster's; it is detached from clients, and replaced if the others hold a quorum.
 	ReasonForeignData = "ForeignData"
-	// ReasonVolumeGrowthRefused: Kubernetes does not let volumes grow to storage.size;
-	// the message quotes it and says what to do. Everything else goes on.
+	// ReasonVolumeGrowthRefused: Kubernetes does not let volumes grow to storage.size, or disks have not grown ten minutes after it has;
+	// the message quotes it, or the claim, and says what to do. Everything else goes on.
 	ReasonVolumeGrowthRefused = "VolumeGrowthRefused"
 	// ReasonAuthorityEnds: an authority ends within 30 days, and with it every certificate that
 	// it has signed; the message says which and what to do. A year before, the message of

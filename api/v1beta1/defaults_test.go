@@ -65,7 +65,7 @@ func wantDefaults(t *testing.T, got v1beta1.EtcdClusterSpec) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if of := (&v1beta1.EtcdCluster{Spec: got}).QuotaBytes(); of != 6<<30 || got.MemberImage() != "gcr.io/etcd-development/etcd:v3.6.16" {
+	if of := (&v1beta1.EtcdCluster{Spec: got}).QuotaBytes(); of != 3699<<20 || got.MemberImage() != "gcr.io/etcd-development/etcd:v3.6.16" {
 		t.Errorf("quota %d, image %s", of, got.MemberImage())
 	}
 }

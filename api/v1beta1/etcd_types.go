@@ -11,9 +11,9 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.electionTimeout) || !has(self.heartbeatInterval) || duration(self.electionTimeout) >= duration(self.heartbeatInterval) + duration(self.heartbeatInterval) + duration(self.heartbeatInterval) + duration(self.heartbeatInterval) + duration(self.heartbeatInterval)",message="etcd.electionTimeout must be at least five times etcd.heartbeatInterval, else etcd refuses to start"
 type EtcdSettings struct {
 	// quota is the size at which a member's database raises the NOSPACE alarm.
-	// Default: three quarters of the volume, at most 8Gi, which leaves room for the
-	// write-ahead log and snapshots
-	// (https://etcd.io/docs/v3.6/dev-guide/limit/#storage-size-limit).
+	// Default: half of what the write-ahead log leaves of the volume, so that a database that is full can be defragmented: 358Mi of 1Gi,
+	// 3699Mi of 8Gi, at most 8Gi (https://etcd.io/docs/v3.6/dev-guide/limit/#storage-size-limit). Of a cluster that was created by an
+	// earlier release, with a backup or with kept volumes, and of ephemeral storage, it is three quarters of the volume, at most 8Gi.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Mi')) >= 0",message="etcd.quota must be at least 1Mi: etcd takes zero for its own default and less for no limit"
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Database Quota",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=11

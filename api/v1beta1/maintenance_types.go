@@ -44,7 +44,8 @@ type Defragmentation struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Defragmentation Mode",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Automatic","urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:advanced"},order=102
 	Mode DefragmentationMode `json:"mode,omitempty"`
 
-	// minFree is how much of a database file must be free, so that small ones are left alone. Default 100Mi; at least 1Mi.
+	// minFree is how much of a database file must be free, so that small ones are left alone. Near the quota it does not count. Default
+	// 100Mi; at least 1Mi.
 	// +optional
 	// +kubebuilder:default="100Mi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('1Mi')) >= 0",message="maintenance.defragmentation.minFree must be at least 1Mi: etcd gives nothing back of less"

@@ -34,6 +34,11 @@ type Bootstrap struct {
 	// version that knows this default.
 	// +optional
 	Requests bool `json:"requests,omitempty"`
+
+	// defragRoom is true if the default of etcd.quota leaves room to defragment a database that is full. It is missing, and the default is
+	// three quarters of the volume, where an earlier release has chosen the first members, and where they began with data.
+	// +optional
+	DefragRoom bool `json:"defragRoom,omitempty"`
 }
 
 // Rollback is a version that was tried and rolled back.

@@ -63,8 +63,8 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Updated Members",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=5
 	UpdatedMembers int32 `json:"updatedMembers,omitempty"`
 
-	// volumeSize is what the smallest volume of a member asks for: less than
-	// storage.size while volumes have yet to grow, or cannot.
+	// volumeSize is how large the smallest volume of a member is, by the capacity of its claim, or what it asks for while it has none: less
+	// than storage.size while volumes have yet to grow, or cannot.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Volume Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=14
 	VolumeSize *resource.Quantity `json:"volumeSize,omitempty"`

@@ -34,7 +34,7 @@ type View struct {
 	Revocation Revocation      // of certificates
 	TLS        TLSChange       // turned on or off
 	Misfits    []Object        // parts of volumes that are not as wanted, by part and name
-	Refused    []Object        // volumes that Kubernetes does not let grow, by name
+	Refused    []Object        // volumes that Kubernetes does not let grow, or that have not grown in time, by name
 	Foreign    []Object        // objects of other owners that have a name which the cluster needs
 
 	// Certificates are about external certificates.

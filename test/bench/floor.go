@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/certs/pki"
 )
 
@@ -48,7 +49,7 @@ func (b *bench) floor(name string) floor {
 // floorOf has the quota that the operator gives a volume of the size.
 func (b *bench) floorOf(name string, volume resource.Quantity) floor {
 	return floor{
-		Name: name, Namespace: b.namespace, Members: memberNames(name, 3), Volume: volume.String(), Quota: volume.Value() / 4 * 3,
+		Name: name, Namespace: b.namespace, Members: memberNames(name, 3), Volume: volume.String(), Quota: v1beta1.DefaultQuota(volume.Value()),
 	}
 }
 

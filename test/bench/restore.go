@@ -195,7 +195,9 @@ func (b *bench) handFloor(ctx context.Context, f floor, database string) (lap, e
 
 // restoreByHand fills the data directory of a member with etcd's own program, as that of the user whom its Pod runs as.
 func (f floor) restoreByHand(ctx context.Context, member, database, to string) error {
-	url := func(member string) string { return fmt.Sprintf("https://%s.%s.%s.svc:2380", member, f.Name, f.Namespace) }
+	url := func(member string) string {
+		return fmt.Sprintf("https://%s.%s.%s.svc:2380", member, f.Name, f.Namespace)
+	}
 	var all []string
 	for _, name := range f.Members {
 		all = append(all, name+"="+url(name))

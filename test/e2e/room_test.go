@@ -44,7 +44,7 @@ func room() {
 				}
 			}
 		}
-		write("large/", 400) // beside the log that is more than three quarters of the volume
+		write("large/", 300) // that is more than seven tenths of the quota, 358Mi
 		begun := time.Now()
 		Eventually(func(g Gomega) {
 			is := read(g, c).Status
@@ -54,10 +54,10 @@ func room() {
 		settles(c)
 		AddReportEntry("from the last write to larger volumes and quotas", time.Since(begun).Round(time.Second).String())
 		for _, p := range pods(c) {
-			Expect(p.Spec.Containers[0].Args).To(ContainElement("--quota-backend-bytes=1006632960"), p.Name)
+			Expect(p.Spec.Containers[0].Args).To(ContainElement("--quota-backend-bytes=469762048"), p.Name)
 		}
 		w.KeptServing(3)
-		write("more/", 250) // more than the first quota had room for
+		write("more/", 100) // more than the first quota had room for
 		Expect(members(c)).To(Equal(known))
 		tells(c, "VolumesGrowing")
 	})

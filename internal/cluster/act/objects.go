@@ -305,6 +305,7 @@ func (a *Actor) fitVolume(ctx context.Context, c *v1beta1.EtcdCluster, v cluster
 		case volume.Part == cluster.Size && !aside && size.Cmp(want) < 0:
 			claim.Spec.Resources.Requests[corev1.ResourceStorage] = want
 			delete(claim.Annotations, v1beta1.AnnotationGrowthRefused)
+			metav1.SetMetaDataAnnotation(&claim.ObjectMeta, v1beta1.AnnotationGrowthAsked, a.Now().UTC().Format(time.RFC3339))
 		}
 	})
 	if volume.Part == cluster.Size && apierrors.IsForbidden(err) {

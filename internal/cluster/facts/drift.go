@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -14,6 +15,9 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
+// growsWithin is how long the storage may take to make a volume larger: drivers take seconds to minutes, and try again meanwhile.
+const growsWithin = 10 * time.Minute
+
 // growAgain is how long a volume is left alone after Kubernetes has refused to let it
 // grow: its storage class or the quota that forbids it may have changed by then.
 const growAgain = time.Hour
@@ -26,7 +30,10 @@ func (j *builder) misfits(claim *corev1.PersistentVolumeClaim) {
 			continue // a source may run on it yet: it does not go with the EtcdCluster
 		}
 		words := j.refusal(claim)
-		switch {
+		switch late := j.late(claim); {
+		case part == cluster.Size && object.Why == "" && late != "":
+			object.Why = late
+			j.v.Refused = append(j.v.Refused, object)
 		case object.Why == "":
 		case part == cluster.Size && words != "":
 			object.Why += ", and " + words
@@ -84,8 +91,34 @@ func (j *builder) refusal(claim *corev1.PersistentVolumeClaim) string {
 	if unreadable != nil || err != nil || asked.Cmp(j.c.VolumeSize()) != 0 || !j.isRecent(since, growAgain) {
 		return ""
 	}
+	const next = "; allow it there, the operator tries once an hour"
 	if class := claim.Spec.StorageClassName; class != nil {
-		return fmt.Sprintf("with storage class %q Kubernetes refuses it: %s", *class, note[2])
+		return fmt.Sprintf("with storage class %q Kubernetes refuses it: %s", *class, note[2]) + next
 	}
-	return "Kubernetes refuses it: " + note[2]
+	return "Kubernetes refuses it: " + note[2] + next
+}
+
+// late says what is known of a volume that has not got what it was asked to grow to, and is wanted, in time; empty if it has.
+func (j *builder) late(claim *corev1.PersistentVolumeClaim) string {
+	asked, has := claim.Spec.Resources.Requests[corev1.ResourceStorage], claim.Status.Capacity[corev1.ResourceStorage]
+	since, _ := time.Parse(time.RFC3339, claim.Annotations[v1beta1.AnnotationGrowthAsked])
+	if isQuarantined(claim) || has.IsZero() || has.Cmp(asked) >= 0 || has.Cmp(j.c.VolumeSize()) >= 0 || j.isRecent(since, growsWithin) {
+		return ""
+	}
+	return fmt.Sprintf("it has %s, %s was asked for, and its claim says %s; see its events and what its storage driver says", has.String(),
+		asked.String(), cmp.Or(resizeOf(claim), "nothing of it"))
+}
+
+// resizeOf is what a claim says of its resize; empty if it says nothing.
+func resizeOf(claim *corev1.PersistentVolumeClaim) string {
+	var all []string
+	if state := claim.Status.AllocatedResourceStatuses[corev1.ResourceStorage]; state != "" {
+		all = append(all, string(state))
+	}
+	for _, c := range claim.Status.Conditions {
+		if c.Status == corev1.ConditionTrue {
+			all = append(all, strings.TrimSuffix(string(c.Type)+": "+c.Message, ": "))
+		}
+	}
+	return strings.Join(all, ", ")
 }

@@ -20,9 +20,6 @@ const (
 	betweenDefragmentations = 2 * time.Hour
 	// tried is the least time between two defragmentations of a member that is full.
 	tried = time.Minute
-	// logRoom is what else lies on a member's volume: five segments of the write-ahead log of 64 MiB, which is etcd's --max-wals, and the
-	// one that is made next. They are made in full before they are used, on a small volume, too.
-	logRoom = 6 * 64 << 20
 	// growAbove is the share of its quota in percent that a member's data takes when volumes grow. Only a part is left by then that may be
 	// filled before they have.
 	growAbove = 70
@@ -93,22 +90,23 @@ func outgrows(m cluster.Member, quotaGrows bool) string {
 // crowded says why a member's volume is about to have no room beside its database and the log; empty if it has. Only on small volumes that
 // comes before the database is near its quota.
 func crowded(m cluster.Member, volume int64) string {
-	if !m.Answers || m.Pod.Change != cluster.Same || m.DBSize+logRoom <= volume/4*3 {
+	log := v1beta1.LogRoom(volume)
+	if !m.Answers || m.Pod.Change != cluster.Same || m.DBSize+log <= volume/4*3 {
 		return ""
 	}
-	return fmt.Sprintf("the database of %s has %d MiB, and its log may take %d MiB, of a volume of %d MiB", m.Name, m.DBSize>>20, logRoom>>20,
+	return fmt.Sprintf("the database of %s has %d MiB, and its log may take %d MiB, of a volume of %d MiB", m.Name, m.DBSize>>20, log>>20,
 		volume>>20)
 }
 
 // noRoom says why a member's volume does not hold a copy of its data beside the database and the log.
 func (j *builder) noRoom(m cluster.Member) string {
 	has := j.capacity(m.Name)
-	switch needs := m.DBSize + m.InUse + logRoom; {
+	switch needs := m.DBSize + m.InUse + v1beta1.LogRoom(has); {
 	case !m.Answers || j.v.Want.Ephemeral:
 		return ""
 	case has == 0:
 		return "the size of its volume is not known"
-	case has < needs:
+	case v1beta1.UsableRoom(has) < needs:
 		return fmt.Sprintf("its volume of %d MiB has no room for a copy of its data beside the database and the log, %d MiB: "+
 			"raise spec.storage.size", has>>20, needs>>20)
 	default:
@@ -140,19 +138,18 @@ func (j *builder) fragmented(m cluster.Member) string {
 	case d.Mode == v1beta1.DefragmentOff, j.isRecent(last.Time.Time, betweenDefragmentations), !isOpen(d.Window, j.Now):
 		return ""
 	}
-	return worthwhile(j.c, m, free)
+	return worthwhile(j.c, m, free, j.capacity(m.Name))
 }
 
 // worthwhile says what a defragmentation gives back, if that is enough by the spec. A cluster of one is away meanwhile, so that it has
-// to be near its quota for it.
-func worthwhile(c *v1beta1.EtcdCluster, m cluster.Member, free int64) string {
+// to be near its quota for it. So is a database that is about to have no room for a copy of its data on a volume of that size.
+func worthwhile(c *v1beta1.EtcdCluster, m cluster.Member, free, volume int64) string {
 	d, share := c.Spec.Maintenance.Defragmentation, free*100/m.DBSize
+	near := min(m.Pod.Quota/100*int64(d.QuotaPercent), v1beta1.DefaultQuota(volume))
 	switch {
-	case free < d.LeastFree():
-		return ""
-	case share >= int64(d.FreePercent) && c.Size() > 1:
+	case free >= d.LeastFree() && share >= int64(d.FreePercent) && c.Size() > 1:
 		return fmt.Sprintf("%d MiB of its database of %d MiB are free", free>>20, m.DBSize>>20)
-	case m.Pod.Quota > 0 && m.DBSize >= m.Pod.Quota/100*int64(d.QuotaPercent) && share >= nearQuota:
+	case m.Pod.Quota > 0 && m.DBSize >= near && share >= nearQuota:
 		return fmt.Sprintf("its database takes %d %% of its quota, and %d MiB of it are free", m.DBSize*100/m.Pod.Quota, free>>20)
 	default:
 		return ""
@@ -164,7 +161,7 @@ func mayDefragment(s Snapshot) bool {
 	for _, a := range s.Answers {
 		free := a.Status.DBSize - a.Status.DBSizeInUse
 		asked := s.Cluster.Annotations[v1beta1.AnnotationDefragment]
-		if a.Err == nil && (free >= s.Cluster.Spec.Maintenance.Defragmentation.LeastFree() ||
+		if a.Err == nil && (free >= s.Cluster.Spec.Maintenance.Defragmentation.LeastFree() || free*nearQuota >= a.Status.DBSize && free > 0 ||
 			asked != "" && asked != lastDefragmentation(s.Cluster, a.Member).Request) {
 			return true
 		}

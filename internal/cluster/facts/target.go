@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
@@ -35,7 +36,7 @@ func (j *builder) target() {
 	for name, pod := range j.pods {
 		m := j.member(name)
 		m.Pod.OldCABundle = known && pod.Annotations[v1beta1.AnnotationTrust] != trusted
-		m.Pod.Change = j.change(specs.Targeted(c, v.Target.For(*m)), pod)
+		m.Pod.Change = j.change(keepingQuota(specs.Targeted(c, v.Target.For(*m)), pod), pod)
 		m.Pod.PredatesRevocation = known && isRevoking && pod.Annotations[v1beta1.AnnotationRevokedAt] != v.Revocation.At
 		if m.Pod.OldCABundle || m.Pod.PredatesRevocation && v.Revocation.Await == "" {
 			m.Pod.Change = cluster.Rebuild // etcd reads the CA bundle only when it starts, and open connections stay
@@ -116,6 +117,14 @@ func (j *builder) change(c *v1beta1.EtcdCluster, pod *corev1.Pod) cluster.Change
 		return cluster.Rebuild
 	}
 	return change
+}
+
+// keepingQuota is the cluster with the quota that the Pod's member has, if the default is less: no member restarts only for that.
+func keepingQuota(targeted *v1beta1.EtcdCluster, pod *corev1.Pod) *v1beta1.EtcdCluster {
+	if had := specs.QuotaOf(pod); targeted.Spec.Etcd.Quota == nil && had > targeted.QuotaBytes() {
+		targeted.Spec.Etcd.Quota = resource.NewQuantity(had, resource.BinarySI)
+	}
+	return targeted
 }
 
 // transition is what stands between the members and the version that is wanted.

@@ -173,7 +173,7 @@ func record(c *v1beta1.EtcdCluster) cluster.Record {
 		r.RolledBack = cluster.Rollback(*c.Status.Rollback)
 	}
 	if plan := c.Status.Bootstrap; plan != nil {
-		r.Restore, r.HasNetworkPolicy, r.HasRequests = plan.Restore, plan.NetworkPolicy, plan.Requests
+		r.Restore, r.HasNetworkPolicy, r.HasRequests, r.DefragRoom = plan.Restore, plan.NetworkPolicy, plan.Requests, plan.DefragRoom
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted
 	}
 	return r

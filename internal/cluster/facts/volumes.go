@@ -86,13 +86,22 @@ func history(claim *corev1.PersistentVolumeClaim) cluster.Volume {
 		Version:   claim.Annotations[v1beta1.AnnotationVersion],
 		Image:     claim.Annotations[v1beta1.AnnotationChosenImage],
 		TLSMode:   claim.Annotations[v1beta1.AnnotationTLSMode],
-		Size:      claim.Spec.Resources.Requests.Storage().Value(),
+		Size:      sizeOf(claim),
 		UID:       string(claim.UID),
 	}
 	if plan := claim.Annotations[v1beta1.AnnotationPlan]; plan != "" {
 		volume.First = strings.Split(plan, ",")
 	}
 	return volume
+}
+
+// sizeOf is how large the volume of a claim is: as large as its disk, and at most what it asks for. One that has no disk yet gets that.
+func sizeOf(claim *corev1.PersistentVolumeClaim) int64 {
+	asked, has := claim.Spec.Resources.Requests.Storage().Value(), claim.Status.Capacity.Storage().Value()
+	if has == 0 {
+		return asked
+	}
+	return min(asked, has)
 }
 
 // expiry notes a volume that was set aside long enough ago.

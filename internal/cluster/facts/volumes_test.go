@@ -44,7 +44,8 @@ func TestRefusedGrowthIsLeftAlone(t *testing.T) {
 			if test.refused != (len(v.Refused) == 3) || test.refused != (len(v.Misfits) == 0) {
 				t.Fatalf("refused %v, misfits %v", v.Refused, v.Misfits)
 			}
-			want := `it has 2Gi, 4Gi is wanted, and with storage class "plain" Kubernetes refuses it: the class does not`
+			want := `it has 2Gi, 4Gi is wanted, and with storage class "plain" Kubernetes refuses it: the class does not; ` +
+				"allow it there, the operator tries once an hour"
 			if step, _ := plan.Next(v); test.refused && (v.Refused[0].Why != want || step != plan.Refuse{Because: plan.Ungrown(v), Denied: true}) {
 				t.Errorf("%s; %s", v.Refused[0].Why, step)
 			}

@@ -13,6 +13,7 @@ import (
 func RecordFirstMembers(v cluster.View, members []string) Step {
 	fact := v.Record
 	fact.Token, fact.First, fact.Adopted, fact.HasNetworkPolicy, fact.HasRequests = v.UID, members, false, true, true
+	fact.DefragRoom = !v.Restore.Wanted
 	return Record{Fact: passed(v.Name, fact, members), What: "choose first members " + list(members), Event: "BootstrapPlanned"}
 }
 
@@ -32,6 +33,7 @@ func RecordAdoption(v cluster.View, token string, members []string, formed bool)
 func RecordSources(v cluster.View) Step {
 	fact := v.Record
 	fact.Token, fact.First, fact.HasNetworkPolicy, fact.HasRequests, fact.ClusterID = v.UID, []string{}, true, true, v.Adoption.ClusterID
+	fact.DefragRoom = true
 	fact.Adopting = cluster.Adopting{Sources: v.Adoption.Sources, Begun: v.Adoption.At}
 	var names []string
 	for _, m := range v.Adoption.Sources {

@@ -293,7 +293,7 @@ func reportBlocked(v cluster.View) Step {
 	}
 }
 
-// Ungrown says which volumes Kubernetes does not let grow, and what to do about it. It is
+// Ungrown says which volumes Kubernetes does not let grow, or their storage has not made larger in time, and what to do about it. It is
 // empty if there are none.
 func Ungrown(v cluster.View) string {
 	if len(v.Refused) == 0 {
@@ -303,8 +303,7 @@ func Ungrown(v cluster.View) string {
 	for _, volume := range v.Refused {
 		names = append(names, volume.Name)
 	}
-	return fmt.Sprintf("volumes cannot grow (%s): %s; allow it there, the operator tries once an hour, "+
-		"or set spec.storage.size back to status.volumeSize", list(names), v.Refused[0].Why)
+	return fmt.Sprintf("volumes cannot grow (%s): %s, or set spec.storage.size back to status.volumeSize", list(names), v.Refused[0].Why)
 }
 
 // With a quota below the size of the database the next write would raise NOSPACE, and no member would accept another.

@@ -36,7 +36,7 @@ func TestStepsAreRemembered(t *testing.T) {
 		want v1beta1.EtcdClusterStatus
 	}{
 		{plan.RecordFirstMembers(unseen, first), v1beta1.EtcdClusterStatus{
-			Bootstrap: &v1beta1.Bootstrap{Token: "u1", Members: first, NetworkPolicy: true, Requests: true}, NextSerial: 3,
+			Bootstrap: &v1beta1.Bootstrap{Token: "u1", Members: first, NetworkPolicy: true, Requests: true, DefragRoom: true}, NextSerial: 3,
 		}},
 		{plan.RecordAdoption(unseen, "u0", []string{"a-2", "a-6"}, true), v1beta1.EtcdClusterStatus{
 			Bootstrap: &v1beta1.Bootstrap{

@@ -111,7 +111,8 @@ func refusedGrowth(v *cluster.View) {
 	}
 	for _, name := range []string{"a-1", "a-2"} {
 		v.Refused = append(v.Refused, cluster.Object{
-			Kind: "PersistentVolumeClaim", Name: name, Part: cluster.Size, Why: "it has 3Gi, 4Gi is wanted, and Kubernetes refuses it: no",
+			Kind: "PersistentVolumeClaim", Name: name, Part: cluster.Size, Why: "it has 3Gi, 4Gi is wanted, and Kubernetes refuses it: no; " +
+				"allow it there, the operator tries once an hour",
 		})
 	}
 }

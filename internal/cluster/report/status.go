@@ -124,7 +124,8 @@ func write(status *v1beta1.EtcdClusterStatus, was, is cluster.Record) {
 	if is.Token != "" && (is.ClusterID == "" || was.Token == "") {
 		status.Bootstrap = &v1beta1.Bootstrap{
 			Token: is.Token, Members: is.First, Adopted: is.Adopted, Restore: is.Restore, NetworkPolicy: is.HasNetworkPolicy,
-			Requests: is.HasRequests,
+			Requests:   is.HasRequests,
+			DefragRoom: is.DefragRoom,
 		}
 	}
 	status.LegacyEntries = status.LegacyEntries || is.Adopted && !was.Adopted && status.Restore == nil // a restore makes new logs
@@ -251,8 +252,7 @@ func revocations(r cluster.Revocation) *v1beta1.RevocationStatus {
 	return &v1beta1.RevocationStatus{Phase: v1beta1.RevocationPhase(r.Phase), RevokedAt: r.At, Serials: r.Serials}
 }
 
-// volumeSize is what the smallest volume asks for; what was known before while there
-// is none to look at.
+// volumeSize is that of the smallest volume; what was known before while there is none to look at.
 func volumeSize(status *v1beta1.EtcdClusterStatus, v cluster.View) *resource.Quantity {
 	if len(v.Volumes) == 0 {
 		return status.VolumeSize

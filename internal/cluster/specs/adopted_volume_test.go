@@ -23,8 +23,9 @@ func theirs() *corev1.PersistentVolumeClaim {
 
 // TestMarksOfAdoptedVolumesComeOff: a claim is again what it was, and what has adopted it is its own cluster while they are on.
 func TestMarksOfAdoptedVolumesComeOff(t *testing.T) {
-	marked := specs.AdoptedVolume(example(), theirs(), ".")
-	if why := specs.Foreign(example(), marked); why != "" {
+	marked, c := specs.AdoptedVolume(example(), theirs(), "."), example()
+	c.Status.ClusterID = "c1" // which is known when volumes are adopted
+	if why := specs.Foreign(c, marked); why != "" {
 		t.Errorf("it counts as another's: %s", why)
 	}
 	if released := specs.ReleasedVolume(marked); !equality.Semantic.DeepEqual(released, theirs()) {

@@ -15,7 +15,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-// example is `spec: {size: 3}` with what the API server fills in.
+// example is `spec: {size: 3}` with what the API server fills in, whose first members an earlier release has chosen.
 func example() *v1beta1.EtcdCluster {
 	c := &v1beta1.EtcdCluster{}
 	c.Name, c.Namespace, c.UID = "example", "databases", types.UID("11111111-2222-3333-4444-555555555555")
@@ -28,6 +28,7 @@ func example() *v1beta1.EtcdCluster {
 	}
 	c.Spec.Etcd.HeartbeatInterval.Duration = 100 * time.Millisecond
 	c.Spec.Etcd.ElectionTimeout.Duration = time.Second
+	c.Status.Bootstrap = &v1beta1.Bootstrap{Token: "t1", Members: []string{"example-0", "example-1", "example-2"}}
 	return c
 }
 

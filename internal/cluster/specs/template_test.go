@@ -433,18 +433,20 @@ func leaves(of reflect.Type, prefix string) []string {
 	return paths
 }
 
-// A larger volume carries a larger default quota, up to what etcd is tested for.
+// A larger volume carries a larger default quota, up to what etcd is tested for. A cluster of an earlier release, one that begins with a
+// backup, and one without volumes have more of it.
 func TestDerivedQuotaFollowsTheVolume(t *testing.T) {
 	for _, of := range []struct{ volume, quota string }{
-		{"64Mi", "48Mi"}, {"1Gi", "768Mi"}, {"8Gi", "6Gi"}, {"10923Mi", "8Gi"}, {"11Gi", "8Gi"}, {"1Ti", "8Gi"},
+		{"64Mi", "22Mi"}, {"1Gi", "358Mi"}, {"8Gi", "3699Mi"}, {"16Gi", "7590Mi"}, {"18Gi", "8Gi"}, {"1Ti", "8Gi"},
 	} {
 		c := with(func(s *v1beta1.EtcdClusterSpec) { s.Storage.Size = ptr.To(resource.MustParse(of.volume)) })
+		c.Status.Bootstrap.DefragRoom = true
 		want := resource.MustParse(of.quota)
 		if got := c.QuotaBytes(); got != want.Value() {
 			t.Errorf("volume of %s: quota is %d, want %s", of.volume, got, of.quota)
 		}
 		c.Status.VolumeSize = ptr.To(resource.MustParse("64Mi"))
-		if got := c.QuotaBytes(); got != 48<<20 {
+		if got := c.QuotaBytes(); got != 22<<20 {
 			t.Errorf("volume of %s that has yet to grow from 64Mi: quota is %d", of.volume, got)
 		}
 		c.Status.VolumeSize = ptr.To(resource.MustParse("2Ti"))
@@ -452,11 +454,34 @@ func TestDerivedQuotaFollowsTheVolume(t *testing.T) {
 			t.Errorf("volume of %s, all have 2Ti: quota is %d, want %s", of.volume, got, of.quota)
 		}
 	}
-	small, large := resource.MustParse("11Gi"), resource.MustParse("12Gi")
+	small, large := resource.MustParse("18Gi"), resource.MustParse("19Gi")
 	a := with(func(s *v1beta1.EtcdClusterSpec) { s.Storage.Size = &small })
 	b := with(func(s *v1beta1.EtcdClusterSpec) { s.Storage.Size = &large })
 	if specs.Fingerprint(a, "example-0") != specs.Fingerprint(b, "example-0") {
 		t.Error("a volume that grows beyond the largest quota makes every Pod again")
+	}
+}
+
+// TestQuotaOfDataThatWasThere: it may be larger than what leaves room to defragment it.
+func TestQuotaOfDataThatWasThere(t *testing.T) {
+	for what, test := range map[string]struct {
+		set  func(*v1beta1.EtcdCluster)
+		want string
+	}{
+		"a new cluster":      {func(*v1beta1.EtcdCluster) {}, "3699Mi"},
+		"its members chosen": {func(c *v1beta1.EtcdCluster) { c.Status.Bootstrap = &v1beta1.Bootstrap{DefragRoom: true} }, "3699Mi"},
+		"an earlier release": {func(c *v1beta1.EtcdCluster) { c.Status.Bootstrap = &v1beta1.Bootstrap{} }, "6Gi"},
+		"a backup":           {func(c *v1beta1.EtcdCluster) { c.Spec.Bootstrap = &v1beta1.BootstrapSpec{Restore: &v1beta1.Restore{}} }, "6Gi"},
+		"no volumes": {func(c *v1beta1.EtcdCluster) {
+			c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("2Gi")}}
+		}, "1536Mi"},
+	} {
+		c, want := with(func(s *v1beta1.EtcdClusterSpec) { s.Storage.Size = ptr.To(resource.MustParse("8Gi")) }), resource.MustParse(test.want)
+		c.Status.Bootstrap = nil
+		test.set(c)
+		if got := c.QuotaBytes(); got != want.Value() {
+			t.Errorf("%s: %d MiB, want %s", what, got>>20, test.want)
+		}
 	}
 }
 
