@@ -14,7 +14,8 @@ const (
 	// needs a person; the message says what happens next.
 	ConditionDegraded = "Degraded"
 	// ConditionPerformanceDegraded is True while a member is slower than its peers, and than it was: every write waits for a slow leader,
-	// so that leadership is moved away from one. It is there once the cluster has formed.
+	// so that leadership is moved away from one. It is also True while disks are slower than etcd needs. It is there once the cluster has
+	// formed.
 	ConditionPerformanceDegraded = "PerformanceDegraded"
 )
 
@@ -22,6 +23,8 @@ const (
 const (
 	// ReasonSlowMember: the message says which member is slow, by what, and what to do.
 	ReasonSlowMember = "SlowMember"
+	// ReasonSlowDisk: no member is slower than the others, and disks are slower than etcd needs; the message says whose, and what to do.
+	ReasonSlowDisk = "SlowDisk"
 )
 
 // Reasons of ConditionAvailable. They are the Status column of kubectl get.

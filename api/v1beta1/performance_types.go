@@ -8,15 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Anomaly is that a member is slower than its peers at the same time, and than it was over a day. What it has shown is compared every
+// Anomaly is that a member is slower than its peers at the same time, and than it was. What it has shown is compared every
 // twenty seconds, in clusters of three members and more.
 type Anomaly struct {
 	// member that is slow.
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Slow Member",xDescriptors={"urn:alm:descriptor:io.kubernetes:Pod"},order=120
 	Member string `json:"member"`
 
-	// signal is fsync or commit (the mean time to sync the write-ahead log, and to commit to the database), read (the time of a
-	// linearizable read by the operator), or behind (entries of the log that are yet to be applied).
+	// signal is the mean time to sync the write-ahead log (fsync), to commit to the database (commit) or to apply a request (apply).
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Signal",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=121
 	Signal string `json:"signal"`
 
@@ -24,7 +23,7 @@ type Anomaly struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Value",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=122
 	Value string `json:"value"`
 
-	// usual is what it was over a day; of a member that the operator has watched for less than two hours, what it is for its peers.
+	// usual is what it was while the member was well; at first the mean since its etcd has started.
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Usual Value",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=123
 	Usual string `json:"usual"`
 

@@ -15,12 +15,13 @@ import (
 // tools leave that renew at two thirds, as cert-manager does.
 const expiryWarningFraction = 6
 
-// Certificates say whether external certificates serve, and what members go on with if not.
+// Certificates say whether external certificates serve, what members go on with if not, and of all when they end.
 func (h KeyMaterial) Certificates(c *v1beta1.EtcdCluster, now time.Time) cluster.Certificates {
-	if c.CertificateSecrets() == nil {
-		return cluster.Certificates{}
+	status := cluster.Certificates{External: c.CertificateSecrets() != nil}
+	status.Begin, status.End = h.life()
+	if !status.External {
+		return status
 	}
-	status := cluster.Certificates{External: true}
 	var faults []string
 	for i, t := range h.external {
 		if t.secret == "" {
@@ -52,22 +53,26 @@ func (h KeyMaterial) Certificates(c *v1beta1.EtcdCluster, now time.Time) cluster
 	}
 	status.Fault = strings.Join(faults, "; ")
 	status.Lacking = !h.hasCertificates(c, now)
-	status.Until = h.until()
+	if status.End != 0 {
+		status.Until = time.Unix(status.End, 0).UTC().Format(time.RFC3339)
+	}
 	status.Request = h.unmet(c, now)
 	return status
 }
 
-// until is when the first of those certificates ends that members have; empty if there are none.
-func (h KeyMaterial) until() string {
-	end, known := h.Server.End()
+// life is when the first of those certificates ends that members have, and when that one began, in seconds since 1970; 0 if there are none.
+func (h KeyMaterial) life() (begin, end int64) {
+	servers, known := h.Server.End()
 	peers, both := h.Peer.End()
-	switch {
-	case !known || !both:
-		return ""
-	case peers.Before(end):
-		end = peers
+	if !known || !both {
+		return 0, 0
 	}
-	return end.UTC().Format(time.RFC3339)
+	first, ends := h.Server, servers
+	if peers.Before(servers) {
+		first, ends = h.Peer, peers
+	}
+	began, _ := first.Begin()
+	return began.Unix(), ends.Unix()
 }
 
 // unmet is the request to rotate an external authority; empty if there is none, or if it has ended and so is replaced by request.

@@ -125,7 +125,8 @@ func TestAClusterFromSecretsOfOthers(t *testing.T) {
 			t.Errorf("without %s: faults in %v", name, bad)
 		}
 	}
-	if got := held.Certificates(c, now); got.Fault != "" || got.Lacking || got.Until != "2026-04-01T00:00:00Z" || got.Request != "" {
+	if got := held.Certificates(c, now); got.Fault != "" || got.Lacking || got.Until != "2026-04-01T00:00:00Z" ||
+		got.End != time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC).Unix() || got.Begin >= got.End || got.Request != "" {
 		t.Errorf("%+v", got)
 	}
 	for _, request := range []string{"today", "client:today", "peer:today"} {

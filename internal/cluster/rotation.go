@@ -80,6 +80,8 @@ type Certificates struct {
 	Reason   string // why one of those does not serve, or soon will not, in a word; empty if all do
 	Fault    string // which one, why, and what to do
 	Lacking  bool   // there are none that are valid, and that members could start with
-	Until    string // when the first of those ends, or has ended, that members have, as 2036-01-31T12:00:00Z; empty if there are none
+	Begin    int64  // when the first began to be valid that ends of those that members have, whoever has made them; 0 if there are none
+	End      int64  // when it ends, in seconds since 1970
+	Until    string // of external ones: when it ends, or has ended, as 2036-01-31T12:00:00Z; empty if there are none
 	Request  string // to rotate an external authority, which its owner has to do; empty if there is none
 }

@@ -1,17 +1,13 @@
 package cluster
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Speed is how fast a voter is, as it was asked for at this look.
 type Speed struct {
 	Member        string
-	Read          time.Duration // that a linearizable read took; 0 if there was none
-	Behind        uint64        // committed entries that it has yet to apply
-	Fsync, Commit Total         // since its start: of the write-ahead log, and of the database
-	RoundTrips    []RoundTrip   // to its peers, since its start
+	Fsync, Commit Total       // since its start: of the write-ahead log, and of the database
+	Apply         Total       // since its start: of requests
+	RoundTrips    []RoundTrip // to its peers, since its start
 	Log           Log
 }
 
@@ -48,7 +44,7 @@ func (t Total) Since(was Total, least float64) (mean float64, known bool) {
 	return seconds / count, true
 }
 
-// Anomaly is that a member is slower than its peers, and than it was, by one signal: fsync, commit, read (seconds) or behind (entries).
+// Anomaly is that a member is slower than its peers, and than it was, by one signal: fsync, commit or apply, in seconds.
 // Value and Usual are those of when it was found.
 type Anomaly struct {
 	Member, Signal string
@@ -58,9 +54,6 @@ type Anomaly struct {
 
 // Figure is a value of its signal as people read it.
 func (a Anomaly) Figure(value float64) string {
-	if a.Signal == "behind" {
-		return fmt.Sprintf("%.0f entries", value)
-	}
 	return time.Duration(value * float64(time.Second)).Round(100 * time.Microsecond).String()
 }
 

@@ -87,6 +87,9 @@ type View struct {
 	Busy bool
 	// Anomalies are by which members are slower than they were, by member and signal.
 	Anomalies []Anomaly
+	// SlowDisks are disks of members that are slower than etcd needs, whatever those of the others do, by member and signal; Usual is what
+	// it needs.
+	SlowDisks []Anomaly
 	// Outworn is the member that is to be replaced next because it stays slow.
 	Outworn Replacing
 	// Relieved: leadership was moved away from a slow member not long ago.

@@ -13,6 +13,7 @@ import (
 // Timings are what a member has counted since it started: what lies between two of them is what happened meanwhile.
 type Timings struct {
 	Fsync, Commit Total // of the write-ahead log, and of the database
+	Apply         Total // of requests
 	RoundTrips    []RoundTrip
 	CPUSeconds    float64 // that the process has used
 	Memory        float64 // bytes that are resident now
@@ -32,13 +33,14 @@ type RoundTrip struct {
 	Total
 }
 
-// The metrics that have them, of which the first three are histograms (server/storage/wal/metrics.go, server/storage/backend/metrics.go and
-// server/etcdserver/api/rafthttp/metrics.go; those of the log are gauges of server/storage/wal/metrics.go and server/etcdserver/metrics.go,
-// the others of Prometheus' collector of a process). etcd 3.5 counts the bytes of small entries twice, when they are buffered and when they
-// are flushed.
+// The metrics that have them, of which the first four are histograms (server/storage/wal/metrics.go, server/storage/backend/metrics.go,
+// server/etcdserver/txn/metrics.go and server/etcdserver/api/rafthttp/metrics.go; those of the log are gauges of
+// server/storage/wal/metrics.go and server/etcdserver/metrics.go, the others of Prometheus' collector of a process). etcd 3.5 counts the
+// bytes of small entries twice, when they are buffered and when they are flushed.
 const (
 	fsyncMetric     = "etcd_disk_wal_fsync_duration_seconds"
 	commitMetric    = "etcd_disk_backend_commit_duration_seconds"
+	applyMetric     = "etcd_server_apply_duration_seconds"
 	roundTripMetric = "etcd_network_peer_round_trip_time_seconds"
 	cpuMetric       = "process_cpu_seconds_total"
 	memoryMetric    = "process_resident_memory_bytes"
@@ -72,9 +74,9 @@ func parseTimings(metrics io.Reader) (Timings, error) {
 		switch {
 		case total == nil || err != nil:
 		case part == "_sum":
-			total.Seconds = value
+			total.Seconds += value // requests have one for each kind
 		case part == "_count":
-			total.Count = value
+			total.Count += value
 		}
 	}
 	slices.SortFunc(timings.RoundTrips, func(a, b RoundTrip) int { return cmp.Compare(a.To, b.To) })
@@ -106,6 +108,8 @@ func (t *Timings) of(name, labels string) *Total {
 		return &t.Fsync
 	case commitMetric:
 		return &t.Commit
+	case applyMetric:
+		return &t.Apply
 	case roundTripMetric:
 	default:
 		return nil

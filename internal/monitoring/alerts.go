@@ -1,6 +1,6 @@
 // Package monitoring says what Prometheus is to watch of clusters: alerts that begin with what users feel, and rarely lie.
 //
-// It is pure. Every alert is over metrics of the operator itself, so that members need not be scraped; that the operator has none is one, too.
+// It is pure. Every alert is over metrics of the operator itself, so that members need not be scraped. That the operator has none is one.
 package monitoring
 
 import "time"
@@ -25,7 +25,8 @@ type Alert struct {
 	Single   bool // it is only among the rules of a single cluster
 }
 
-// What identifies an alert. Which replica of the operator was asked is not part of it: with the next one the alert would begin to wait again.
+// What identifies an alert. Which replica of the operator was asked is not part of it: with the next one the alert would begin to wait
+// again.
 const (
 	byCluster = `max by (namespace, cluster) `
 	byMember  = `max by (namespace, cluster, member) `
@@ -51,9 +52,17 @@ func alarm(kind string) string {
 		byCluster + `(etcd_debugging_server_alarms{member!="",alarm_type="` + kind + `"}) > 0`
 }
 
+// slowest says of which clusters a member's disk takes longer than that for more than one in a hundred. etcd advises 10 ms for the
+// write-ahead log and 25 ms for the database (https://etcd.io/docs/v3.6/faq/).
+func slowest(histogram, bound string) string {
+	return byCluster + `(histogram_quantile(0.99, sum by (namespace, cluster, member, le) (rate(` + histogram +
+		`_bucket{member!=""}[15m])))) > ` + bound
+}
+
 // condition says which clusters have a condition of that status, with its reason; selector is more that it has to be.
 func condition(kind, status, selector string) string {
-	return `max by (namespace, cluster, reason) (etcd_operator_cluster_condition{type="` + kind + `",status="` + status + `"` + selector + `}) == 1`
+	return `max by (namespace, cluster, reason) (etcd_operator_cluster_condition{type="` + kind + `",status="` + status + `"` + selector +
+		`}) == 1`
 }
 
 // Alerts are all, those of a service that is down first.
@@ -98,6 +107,11 @@ var Alerts = []Alert{
 		Summary: "the database of {{ $labels.member }} in {{ $labels.namespace }} takes {{ $value | humanizePercentage }} of its quota",
 	},
 	{
+		Name: "EtcdQuotaRises", For: 10 * time.Minute, Severity: Info,
+		Expr:    share + ` > 0.65`,
+		Summary: "the database of {{ $labels.member }} in {{ $labels.namespace }} takes {{ $value | humanizePercentage }} of its quota",
+	},
+	{
 		Name: "EtcdGrowsToQuota", For: 30 * time.Minute, Severity: Warning,
 		Expr: byMember + `(predict_linear(etcd_operator_member_database_in_use_bytes[6h], 86400)) > ` +
 			byMember + `(etcd_operator_member_database_quota_bytes) and ` + byMember + `(etcd_operator_member_database_in_use_bytes) / ` +
@@ -119,6 +133,12 @@ var Alerts = []Alert{
 			"({{ $labels.signal }})",
 	},
 	{
+		Name: "EtcdDiskSlow", For: 30 * time.Minute, Severity: Warning,
+		Expr: byCluster + `(etcd_operator_cluster_condition{type="PerformanceDegraded",status="True",reason="SlowDisk"}) == 1 or ` +
+			slowest("etcd_disk_wal_fsync_duration_seconds", "0.01") + ` or ` + slowest("etcd_disk_backend_commit_duration_seconds", "0.025"),
+		Summary: "disks of etcd {{ $labels.namespace }}/{{ $labels.cluster }} have been slower than etcd needs for half an hour",
+	},
+	{
 		Name: "EtcdActionRequired", For: 15 * time.Minute, Severity: Warning,
 		Expr:    condition("Degraded", "True", ""),
 		Summary: "etcd {{ $labels.namespace }}/{{ $labels.cluster }} is degraded ({{ $labels.reason }}): kubectl etcd status says what to do",
@@ -128,6 +148,14 @@ var Alerts = []Alert{
 		Expr: `max by (namespace, cluster, authority) (etcd_operator_cluster_authority_end_timestamp_seconds) - time() < 14 * 86400`,
 		Summary: "the authority for {{ $labels.authority }}s of etcd {{ $labels.namespace }}/{{ $labels.cluster }} ends in {{ $value | " +
 			"humanizeDuration }}",
+	},
+	{
+		Name: "EtcdCertificateEnds", For: time.Hour, Severity: Warning,
+		Expr: `(` + byCluster + `(etcd_operator_cluster_certificate_end_timestamp_seconds) - time()) / (` +
+			byCluster + `(etcd_operator_cluster_certificate_end_timestamp_seconds) - ` +
+			byCluster + `(etcd_operator_cluster_certificate_begin_timestamp_seconds)) < 1 / 6`,
+		Summary: "a certificate of members of etcd {{ $labels.namespace }}/{{ $labels.cluster }} has {{ $value | humanizePercentage }} of its " +
+			"life left, and was not renewed",
 	},
 	{
 		Name: "EtcdNoVerifiedBackup", For: time.Hour, Severity: Warning,

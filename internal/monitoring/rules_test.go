@@ -63,7 +63,7 @@ func TestAlerts(t *testing.T) {
 // one would begin the time anew after which it fires.
 func TestNoReplicaIsPartOfAnAlert(t *testing.T) {
 	series := regexp.MustCompile(`\b(etcd_[a-z_]+|up|leader_election_master_status)\b`)
-	grouped := regexp.MustCompile(`(max|sum) by \([a-z, ]+\) \((predict_linear\()?$|absent\($`)
+	grouped := regexp.MustCompile(`(max|sum) by \([a-z, ]+\) \(((predict_linear|rate)\()?$|absent\($`)
 	for _, a := range monitoring.Alerts {
 		for _, at := range series.FindAllStringIndex(a.Expr, -1) {
 			if !grouped.MatchString(a.Expr[:at[0]]) {

@@ -110,7 +110,6 @@ type Answer struct {
 	Revision int64        // as of that read; 0 if etcd does not report it
 	Again    *etcd.Status // after that read, of a member that followed another leader than the others; nil if it was not asked
 
-	Took    time.Duration // that read
 	Timings *etcd.Timings // nil if they were not asked for, or not reported
 
 	Hash *cluster.Hash // up to the revision that all have; nil if it was not asked

@@ -42,11 +42,8 @@ func (j *builder) speeds() {
 
 func speedOf(m cluster.Member, a *Answer) cluster.Speed {
 	speed := cluster.Speed{
-		Member: m.Name, Behind: m.Behind, Fsync: totalOf(a.Timings.Fsync), Commit: totalOf(a.Timings.Commit),
+		Member: m.Name, Fsync: totalOf(a.Timings.Fsync), Commit: totalOf(a.Timings.Commit), Apply: totalOf(a.Timings.Apply),
 		Log: cluster.Log(a.Timings.Log),
-	}
-	if a.serves() {
-		speed.Read = a.Took
 	}
 	for _, r := range a.Timings.RoundTrips {
 		speed.RoundTrips = append(speed.RoundTrips, cluster.RoundTrip{To: r.To, Total: totalOf(r.Total)})

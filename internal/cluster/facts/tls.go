@@ -62,6 +62,7 @@ func (j *builder) unmounted(held certs.KeyMaterial) {
 			"and Secrets %s and %s, to have others made", mounted, err, c.ClientCA(), c.PeerCA())
 	}
 	v.Lost, v.Ending, v.Rotation, v.Certificates.Lacking = nil, nil, cluster.Rotation{}, false
+	v.Certificates.Begin, v.Certificates.End = 0, 0
 }
 
 // schemes are those of the URLs, sorted.

@@ -39,6 +39,11 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 	j.v.Compacted, j.v.Freeing = remembered.Compacted(j.v, s.Now)
 	j.v.Growth = growth(s.Cluster, j.v)
 	j.v.Anomalies, j.v.Relieved = remembered.Slow(j.v, s.Now)
+	for _, disk := range remembered.SlowDisks() {
+		if m, known := j.v.Member(disk.Member); known && cluster.HasPod(m) {
+			j.v.SlowDisks = append(j.v.SlowDisks, disk)
+		}
+	}
 	j.v.Outworn = outworn(s, j.v)
 	j.leaveCramped(remembered)
 	j.v.Scaling = scaling(s, j.v, remembered)

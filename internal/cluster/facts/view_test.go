@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -54,6 +55,7 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 		})
 	}
 	want.Outside.Read = true
+	want.Certificates.Begin, want.Certificates.End = now.Add(-24*time.Hour).Unix(), now.Add(365*24*time.Hour).Unix()
 	got := s.look()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("saw\n%+v\nwant\n%+v", got, want)

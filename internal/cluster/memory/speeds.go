@@ -2,6 +2,7 @@ package memory
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -13,14 +14,15 @@ import (
 const (
 	// speedEvery is the least time between two looks at how fast members are: a cluster that changes is looked at many times a second.
 	speedEvery = 4 * time.Second
-	// fewest is how many fsyncs or commits make a mean.
-	fewest = 5
+	// fewest is how many fsyncs, commits or requests make a mean, and fewestUsual how many what is usual.
+	fewest      = 5
+	fewestUsual = 100
 	// relievedFor is how long leadership is left where it was moved from a slow member, whatever is found then: a load that no leader bears
 	// must not move it around.
 	relievedFor = 10 * time.Minute
 )
 
-// speeds are how fast members have been. Another process begins to look again, and compares with peers alone for two hours.
+// speeds are how fast members have been. Another process begins with what members have counted since they started.
 type speeds struct {
 	watch    slow.Watch
 	last     map[string]cluster.Speed // by member
@@ -30,6 +32,55 @@ type speeds struct {
 	roundTrip time.Duration // the largest mean one, of the last hour
 	base      []cluster.Speed
 	baseAt    time.Time // when that hour began
+
+	disks    []cluster.Anomaly // those that are slower than etcd needs
+	diskBase []cluster.Speed
+	diskAt   time.Time // since when they are judged
+}
+
+// diskFor is how long disks are judged by. The first time it is what members have counted since they started.
+const diskFor = 10 * time.Minute
+
+// bounds are within how many seconds 99 of 100 are to be done, as etcd advises (https://etcd.io/docs/v3.6/faq/). A mean above that leaves
+// no doubt. A disk that was slow is until it is better by a fifth.
+var bounds = map[slow.Signal]float64{slow.Fsync: 0.010, slow.Commit: 0.025}
+
+// SlowDisks are those that are slower than etcd needs, whatever those of the others do, by member and signal. Usual is what it needs.
+func (m *Cluster) SlowDisks() []cluster.Anomaly { return m.speeds.disks }
+
+// judgeDisks takes the means of ten minutes in which no backup and no defragmentation was made.
+func (s *speeds) judgeDisks(v cluster.View, now time.Time) {
+	switch {
+	case v.Busy:
+		s.diskBase, s.diskAt = v.Speeds, now
+		return
+	case !s.diskAt.IsZero() && now.Sub(s.diskAt) < diskFor:
+		return
+	}
+	var found []cluster.Anomaly
+	for _, is := range v.Speeds {
+		was := speedOf(s.diskBase, is.Member)
+		for _, signal := range []slow.Signal{slow.Commit, slow.Fsync} {
+			disk, bound := cluster.Anomaly{Member: is.Member, Signal: string(signal), Usual: bounds[signal]}, bounds[signal]
+			if slices.Contains(s.disks, disk) {
+				bound *= 0.8
+			}
+			if mean, known := totalBy(&is, signal).Since(*totalBy(&was, signal), fewestUsual); known && mean >= bound {
+				found = append(found, disk)
+			}
+		}
+	}
+	s.disks, s.diskBase, s.diskAt = found, v.Speeds, now
+}
+
+// speedOf is what a member had counted before; nothing if that is not known.
+func speedOf(all []cluster.Speed, member string) cluster.Speed {
+	for _, was := range all {
+		if was.Member == member {
+			return was
+		}
+	}
+	return cluster.Speed{}
 }
 
 const (
@@ -88,6 +139,7 @@ func (m *Cluster) Slow(v cluster.View, now time.Time) (all []cluster.Anomaly, re
 	if len(v.Speeds) > 0 {
 		s.look(v, now)
 		s.measure(v, now)
+		s.judgeDisks(v, now)
 		m.entries.measure(v, now)
 	}
 	for _, a := range s.watch.Anomalies() {
@@ -103,11 +155,12 @@ func (s *speeds) look(v cluster.View, now time.Time) {
 	var samples []slow.Sample
 	last := map[string]cluster.Speed{}
 	for _, m := range v.Select(cluster.IsVoter) {
-		sample := slow.Sample{Member: m.Name, Values: slow.Unknown()}
+		sample := slow.Sample{Member: m.Name, Values: slow.Unknown(), Usual: slow.Unknown()}
 		for _, is := range v.Speeds {
 			if is.Member != m.Name {
 				continue
 			}
+			sample.Usual = usualOf(is)
 			was, known := s.last[m.Name]
 			if last[m.Name] = is; known && !v.Busy {
 				sample.Values, last[m.Name] = valuesOf(is, was)
@@ -124,20 +177,31 @@ func (s *speeds) look(v cluster.View, now time.Time) {
 func valuesOf(is, was cluster.Speed) (slow.Values, cluster.Speed) {
 	values, next := slow.Unknown(), is
 	for i, signal := range slow.Signals {
-		switch signal {
-		case slow.Fsync:
-			values[i], next.Fsync = meanOf(is.Fsync, was.Fsync)
-		case slow.Commit:
-			values[i], next.Commit = meanOf(is.Commit, was.Commit)
-		case slow.Read:
-			if is.Read > 0 {
-				values[i] = is.Read.Seconds()
-			}
-		case slow.Behind:
-			values[i] = float64(is.Behind)
-		}
+		values[i], *totalBy(&next, signal) = meanOf(*totalBy(&is, signal), *totalBy(&was, signal))
 	}
 	return values, next
+}
+
+// usualOf are the means since the member's process started.
+func usualOf(is cluster.Speed) slow.Values {
+	values := slow.Unknown()
+	for i, signal := range slow.Signals {
+		if mean, known := totalBy(&is, signal).Since(cluster.Total{}, fewestUsual); known {
+			values[i] = mean
+		}
+	}
+	return values
+}
+
+func totalBy(is *cluster.Speed, signal slow.Signal) *cluster.Total {
+	switch signal {
+	case slow.Fsync:
+		return &is.Fsync
+	case slow.Commit:
+		return &is.Commit
+	default:
+		return &is.Apply
+	}
 }
 
 // meanOf is NaN if it is not known yet. What is counted from next is what was counted from before, then.

@@ -108,6 +108,29 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestDistanceIsNotSlowness: members of a stretched cluster are far away from each other and from the operator, and are not slow; that one
+// replaces them every day would not bring them nearer.
+func TestDistanceIsNotSlowness(t *testing.T) {
+	var m Cluster
+	now := time.Unix(0, 0).Add(time.Hour)
+	for n := range 500 {
+		v := led("a-0")
+		v.Members = append(v.Members, cluster.Member{Name: "a-2", Role: cluster.Voter, Healthy: true, Behind: 5000})
+		v.Speeds = nil
+		for _, member := range v.Members {
+			count := 1000 + 100*float64(n)
+			trips := []cluster.RoundTrip{{To: "a", Total: cluster.Total{Seconds: count * 0.2, Count: count}}}
+			v.Speeds = append(v.Speeds, cluster.Speed{
+				Member: member.Name, Fsync: cluster.Total{Seconds: count * 0.004, Count: count}, RoundTrips: trips,
+			})
+		}
+		now = now.Add(20 * time.Second)
+		if all, _ := m.Slow(v, now); len(all) > 0 {
+			t.Fatalf("%+v", all)
+		}
+	}
+}
+
 // TestFault32SlowestLeader: a disk that does a write a second is found, too, although there are too few of them between two looks.
 func TestFault32SlowestLeader(t *testing.T) {
 	var m Cluster
@@ -119,7 +142,7 @@ func TestFault32SlowestLeader(t *testing.T) {
 		v.Speeds = nil
 		for _, member := range v.Members {
 			total, count, mean := totals[member.Name], 100.0, 0.002
-			if member.Name == "a-0" {
+			if member.Name == "a-0" && seconds > 0 {
 				count, mean = 3, 1.5
 			}
 			total = cluster.Total{Seconds: total.Seconds + count*mean, Count: total.Count + count}
@@ -134,4 +157,37 @@ func TestFault32SlowestLeader(t *testing.T) {
 		}
 	}
 	t.Error("it was not found within 90 s")
+}
+
+// TestDisksThatAreTooSlow: where all disks are slow none is slower than the others, and all are found by what etcd needs, by the mean of
+// ten minutes without a backup, until they are clearly better.
+func TestDisksThatAreTooSlow(t *testing.T) {
+	var m Cluster
+	now, totals := time.Unix(0, 0).Add(time.Hour), map[string]*cluster.Total{"a-0": {}, "a-1": {}, "a-2": {}}
+	look := func(mean float64, busy bool) (found, slower int) {
+		v := led("a-0")
+		v.Members = append(v.Members, cluster.Member{Name: "a-2", Role: cluster.Voter, Healthy: true})
+		v.Busy, v.Speeds = busy, nil
+		for _, member := range v.Members {
+			total := totals[member.Name]
+			total.Seconds, total.Count = total.Seconds+mean*100, total.Count+100
+			v.Speeds = append(v.Speeds, cluster.Speed{Member: member.Name, Fsync: *total})
+		}
+		now = now.Add(20 * time.Second)
+		all, _ := m.Slow(v, now)
+		return len(m.SlowDisks()), len(all)
+	}
+	for _, step := range []struct {
+		mean float64
+		busy bool
+		want int
+	}{{0.002, false, 0}, {0.02, true, 0}, {0.02, false, 3}, {0.009, false, 3}, {0.005, false, 0}} {
+		found, slower := 0, 0
+		for range 100 {
+			found, slower = look(step.mean, step.busy)
+		}
+		if found != step.want || slower > 0 {
+			t.Errorf("%v s, busy %t: %d disks are too slow, want %d; %d members are slower", step.mean, step.busy, found, step.want, slower)
+		}
+	}
 }

@@ -83,9 +83,7 @@ func (o *Observer) ask(ctx context.Context, s *facts.Snapshot, running []cluster
 		}
 	}
 	each(reads.Answers, func(a *facts.Answer) {
-		begun := o.Now()
 		members.read(ctx, a, reads.Answers, times*readTimeout)
-		a.Took = o.Now().Sub(begun)
 	})
 	lister, split := facts.LinearizableSource(*s)
 	if !split {

@@ -208,7 +208,8 @@ func TestHashIsWhole(t *testing.T) {
 // isReported says whether no rule goes by a fact.
 func isReported(path string) bool {
 	reported := []string{
-		"view.Hashes.", "view.Speeds", "view.Anomalies", "view.Busy", "view.Advice", "view.Usages", "view.Outside", "view.Route",
+		"view.Hashes.", "view.Speeds", "view.Anomalies", "view.SlowDisks", "view.Busy", "view.Advice", "view.Usages",
+		"view.Outside", "view.Route",
 	}
 	return slices.ContainsFunc(reported, func(fact string) bool { return strings.HasPrefix(path, fact) })
 }

@@ -46,8 +46,9 @@ var (
 	}
 	gaugeBackup = &Gauge{"etcd_operator_cluster_last_backup_timestamp_seconds", "When the newest backup was begun that is in a store.", nil}
 	gaugeDue    = &Gauge{
-		"etcd_operator_cluster_backup_due_timestamp_seconds", "When the schedule wants a backup that is newer than the newest verified one, or than " +
-			"the newest one if none is to be verified. Not there without a schedule, while it is suspended, and while the cluster hibernates.", nil,
+		"etcd_operator_cluster_backup_due_timestamp_seconds", "When the schedule wants a backup that is newer than the newest verified one, or " +
+			"than the newest one if none is to be verified. Not there without a schedule, while it is suspended, and while the cluster " +
+			"hibernates.", nil,
 	}
 	gaugeLogFrom = &Gauge{
 		"etcd_operator_cluster_log_from_timestamp_seconds", "When the full backup was begun from which the continuous log leads on without a " +
@@ -60,6 +61,14 @@ var (
 		"etcd_operator_cluster_last_equal_hashes_timestamp_seconds", "When the data of all members was last compared and found equal.", nil,
 	}
 	gaugeEnd = &Gauge{"etcd_operator_cluster_authority_end_timestamp_seconds", "When a certificate authority ends.", []string{"authority"}}
+
+	gaugeCertBegin = &Gauge{
+		"etcd_operator_cluster_certificate_begin_timestamp_seconds", "When the certificate of members began to be valid that ends first.", nil,
+	}
+	gaugeCertEnd = &Gauge{
+		"etcd_operator_cluster_certificate_end_timestamp_seconds", "When the first certificate of members ends. It is to be renewed while a " +
+			"third of its life is left.", nil,
+	}
 
 	gaugeRunning = &Gauge{"etcd_operator_cluster_running_members", "Members that have a Pod: a member that runs for an hour is a " +
 		"member-hour.", nil}
@@ -88,7 +97,7 @@ var (
 	gaugeBehind = &Gauge{"etcd_operator_member_entries_behind", "Committed entries of the leader that the member has yet to " +
 		"apply.", []string{"member"}}
 	gaugeSlow = &Gauge{
-		"etcd_operator_member_slow", "1 while the member is slower than its peers and than it was, by signal: fsync, commit, read or behind.",
+		"etcd_operator_member_slow", "1 while the member is slower than its peers and than it was, by signal: fsync, commit or apply.",
 		[]string{"member", "signal"},
 	}
 )
@@ -96,7 +105,7 @@ var (
 // Gauges are all that there are, in the order of the documentation.
 var Gauges = []*Gauge{
 	gaugeInfo, gaugeCondition, gaugeWanted, gaugePaused, gaugeQuorum, gaugeAlarm, gaugeVerified, gaugeBackup, gaugeDue, gaugeLogFrom,
-	gaugeLogUntil, gaugeEqual, gaugeEnd,
+	gaugeLogUntil, gaugeEqual, gaugeEnd, gaugeCertBegin, gaugeCertEnd,
 	gaugeRunning, gaugeVolumes, gaugeBackups, gaugeStored, gaugeTook, gaugeDrills, gaugeRecovery,
 	gaugeMember, gaugeLeader, gaugeSize, gaugeInUse, gaugeQuota, gaugeBehind, gaugeSlow,
 }
@@ -110,7 +119,10 @@ type Meter struct {
 // Meters are all that there are, in the order of the documentation.
 var Meters = []*Meter{
 	{"etcd_operator_cluster_member_seconds_total", "Seconds that members have had a Pod: 3600 are a member-hour.", gaugeRunning},
-	{"etcd_operator_cluster_volume_byte_seconds_total", "Size of the volumes of all members, times the seconds that they were there.", gaugeVolumes},
+	{
+		"etcd_operator_cluster_volume_byte_seconds_total", "Size of the volumes of all members, times the seconds that they were there.",
+		gaugeVolumes,
+	},
 	{"etcd_operator_cluster_backup_byte_seconds_total", "What complete backups take, times the seconds that they were there.", gaugeStored},
 }
 
@@ -123,16 +135,8 @@ func Figures(status v1beta1.EtcdClusterStatus, v cluster.View) []Figure {
 		{gaugeRunning, nil, float64(v.Count(cluster.HasPod))},
 		{gaugePaused, nil, truth(v.Want.Paused != "")},
 	}
-	observed := meta.FindStatusCondition(status.Conditions, v1beta1.ConditionAvailable)
-	isObserved := observed == nil || observed.Status != metav1.ConditionUnknown
-	if _, led := v.Leader(); isObserved {
-		all = append(all, Figure{gaugeQuorum, nil, truth(led && v.Unread == "")})
-	}
-	if v.Count(func(m cluster.Member) bool { return m.Answers }) > 0 {
-		for _, kind := range []string{cluster.NoSpace, cluster.Corrupt} {
-			all = append(all, Figure{gaugeAlarm, []string{kind}, float64(len(v.Raised(kind)))})
-		}
-	}
+	isObserved := !meta.IsStatusConditionPresentAndEqual(status.Conditions, v1beta1.ConditionAvailable, metav1.ConditionUnknown)
+	all = slices.Concat(all, etcdFigures(v, isObserved), tlsFigures(v))
 	conditions := status.Conditions
 	if b := status.Backup; b != nil {
 		conditions = append(slices.Clip(conditions), b.Conditions...)
@@ -154,11 +158,6 @@ func Figures(status v1beta1.EtcdClusterStatus, v cluster.View) []Figure {
 	if check := status.LastHashCheck; check != nil && check.EqualTime != nil {
 		all = append(all, Figure{gaugeEqual, nil, seconds(*check.EqualTime)})
 	}
-	for _, a := range v.Rotation.Authorities {
-		if a.End > 0 {
-			all = append(all, Figure{gaugeEnd, []string{a.Name}, float64(a.End)})
-		}
-	}
 	if size := status.VolumeSize; size != nil {
 		all = append(all, Figure{gaugeVolumes, nil, float64(size.Value()) * float64(v.Count(cluster.IsListed))})
 	}
@@ -167,6 +166,32 @@ func Figures(status v1beta1.EtcdClusterStatus, v cluster.View) []Figure {
 	}
 	for _, m := range v.Select(cluster.IsListed) {
 		all = append(all, memberFigures(m, isObserved)...)
+	}
+	return all
+}
+
+// etcdFigures are what etcd says, if it says anything.
+func etcdFigures(v cluster.View, isObserved bool) (all []Figure) {
+	if _, led := v.Leader(); isObserved {
+		all = append(all, Figure{gaugeQuorum, nil, truth(led && v.Unread == "")})
+	}
+	if v.Count(func(m cluster.Member) bool { return m.Answers }) > 0 {
+		for _, kind := range []string{cluster.NoSpace, cluster.Corrupt} {
+			all = append(all, Figure{gaugeAlarm, []string{kind}, float64(len(v.Raised(kind)))})
+		}
+	}
+	return all
+}
+
+// tlsFigures are when authorities and certificates end.
+func tlsFigures(v cluster.View) (all []Figure) {
+	for _, a := range v.Rotation.Authorities {
+		if a.End > 0 {
+			all = append(all, Figure{gaugeEnd, []string{a.Name}, float64(a.End)})
+		}
+	}
+	if life := v.Certificates; life.End > 0 {
+		all = append(all, Figure{gaugeCertBegin, nil, float64(life.Begin)}, Figure{gaugeCertEnd, nil, float64(life.End)})
 	}
 	return all
 }

@@ -67,7 +67,8 @@ func TestFiguresOfWhatIsNotObserved(t *testing.T) {
 		var said []string
 		for _, f := range report.Figures(v1beta1.EtcdClusterStatus{Conditions: conditions}, v) {
 			switch f.Gauge.Name {
-			case "etcd_operator_cluster_has_leader", "etcd_operator_member_healthy", "etcd_operator_member_is_leader", "etcd_operator_cluster_alarms":
+			case "etcd_operator_cluster_has_leader", "etcd_operator_member_healthy", "etcd_operator_member_is_leader",
+				"etcd_operator_cluster_alarms":
 				said = append(said, f.Gauge.Name)
 			}
 		}

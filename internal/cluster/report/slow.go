@@ -22,11 +22,14 @@ func anomalies(all []cluster.Anomaly) []v1beta1.Anomaly {
 	return said
 }
 
-// performance says which members are slow.
+// performance says which members are slow, or else that disks are slower than etcd needs: of all, most often.
 func performance(v cluster.View) metav1.Condition {
 	var all []string
 	for _, a := range v.Anomalies {
 		all = append(all, a.Member+" is slower than the others: "+a.Signal+" "+a.Figure(a.Value)+", usually "+a.Figure(a.Usual))
+	}
+	if len(all) == 0 && len(v.SlowDisks) > 0 {
+		return slowDisks(v.SlowDisks)
 	}
 	if len(all) == 0 {
 		return metav1.Condition{
@@ -37,5 +40,18 @@ func performance(v cluster.View) metav1.Condition {
 	return metav1.Condition{
 		Type: v1beta1.ConditionPerformanceDegraded, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonSlowMember,
 		Message: strings.Join(all, "; ") + "; leadership is moved away from a slow member; look at its disk, its CPU and its node",
+	}
+}
+
+// slowDisks names no value that was measured: each change of the message is a write.
+func slowDisks(disks []cluster.Anomaly) metav1.Condition {
+	var all []string
+	for _, d := range disks {
+		all = append(all, d.Member+" ("+d.Signal+" above "+d.Figure(d.Usual)+")")
+	}
+	return metav1.Condition{
+		Type: v1beta1.ConditionPerformanceDegraded, Status: metav1.ConditionTrue, Reason: v1beta1.ReasonSlowDisk,
+		Message: "by the mean of ten minutes, disks take longer than etcd advises for the slowest of a hundred writes: " +
+			strings.Join(all, ", ") + "; give members faster disks, or such that nothing else writes to",
 	}
 }

@@ -40,3 +40,19 @@ func TestSlowMember(t *testing.T) {
 		t.Error("no metric")
 	}
 }
+
+// TestSlowDisks: the condition says that disks are slower than etcd needs, where no member is slower than the others.
+func TestSlowDisks(t *testing.T) {
+	c, v := &v1beta1.EtcdCluster{}, cluster.View{Name: "a", Record: cluster.Record{ClusterID: "c1"}}
+	v.SlowDisks = []cluster.Anomaly{{Member: "a-0", Signal: "fsync", Usual: 0.01}, {Member: "a-1", Signal: "commit", Usual: 0.025}}
+	is := meta.FindStatusCondition(report.Status(c, v, plan.Done{}, nil).Conditions, v1beta1.ConditionPerformanceDegraded)
+	named := strings.Contains(is.Message, "a-0 (fsync above 10ms), a-1 (commit above 25ms)")
+	if is.Status != "True" || is.Reason != v1beta1.ReasonSlowDisk || !named {
+		t.Errorf("%+v", is)
+	}
+	v.Anomalies = []cluster.Anomaly{{Member: "a-1", Signal: "fsync", Value: 0.052, Usual: 0.0021, Since: time.Unix(7, 0)}}
+	is = meta.FindStatusCondition(report.Status(c, v, plan.Done{}, nil).Conditions, v1beta1.ConditionPerformanceDegraded)
+	if is.Reason != v1beta1.ReasonSlowMember {
+		t.Errorf("%+v", is)
+	}
+}

@@ -1,7 +1,8 @@
 // Package slow finds members that are slower than the others, and than they were.
 //
-// A member is compared with its peers at the same moment, which needs no history and leaves out what slows all of them down, and with
-// itself over a day. It is pure, and holds no clock: every look brings its time.
+// A member is compared with its peers at the same moment, which leaves out what slows all of them down, and with what was usual for both:
+// that is first what their etcd has counted since it started. Only what a member does by itself counts. How far away it is, from the
+// operator or from its leader, is not slowness. It is pure, and holds no clock: every look brings its time.
 package slow
 
 import (
@@ -14,32 +15,32 @@ import (
 // Signal is what a member's speed is measured by.
 type Signal string
 
-// The signals. Fsync and commit are means between two looks, of the write-ahead log and of the database.
+// The signals: means between two looks, in seconds.
 const (
-	Fsync  Signal = "fsync"  // seconds
-	Commit Signal = "commit" // seconds
-	Read   Signal = "read"   // seconds that a linearizable read takes
-	Behind Signal = "behind" // committed entries that are yet to be applied
+	Fsync  Signal = "fsync"  // to sync the write-ahead log
+	Commit Signal = "commit" // to commit to the database
+	Apply  Signal = "apply"  // to apply a request
 )
 
 // Signals are all of them, in the order of Values.
-var Signals = [...]Signal{Fsync, Commit, Read, Behind}
+var Signals = [...]Signal{Fsync, Commit, Apply}
 
 // floors are values below which a member is not slow, whatever the others do. Those of disks are half of what etcd advises for the 99th
-// percentile (https://etcd.io/docs/v3.6/faq/): 10 ms and 25 ms. Reads are to be noticed by people; 500 entries are a twentieth of a second
-// at the most that etcd takes.
-var floors = Values{0.005, 0.0125, 0.05, 500}
+// percentile (https://etcd.io/docs/v3.6/faq/): 10 ms and 25 ms. That of requests is half of what etcd writes into its log as slow
+// (--warning-apply-duration): 100 ms.
+var floors = Values{0.005, 0.0125, 0.05}
 
 // Values are what one member has shown at one look, by the order of Signals; NaN where that is not known.
 type Values [len(Signals)]float64
 
 // Unknown is a member of which nothing is known.
-func Unknown() Values { return Values{math.NaN(), math.NaN(), math.NaN(), math.NaN()} }
+func Unknown() Values { return Values{math.NaN(), math.NaN(), math.NaN()} }
 
-// Sample is what one member has shown.
+// Sample is what one member has shown since the look before, and since its process started.
 type Sample struct {
 	Member string
 	Values Values
+	Usual  Values
 }
 
 // Anomaly is one signal by which a member is slow. Value and Usual are those of when it was found.
@@ -65,8 +66,18 @@ func (w *Watch) Look(at time.Time, samples []Sample) {
 	for _, s := range samples {
 		w.members[s.Member] = cmp.Or(known[s.Member], &[len(Signals)]series{})
 		for i := range Signals {
-			if peers, ok := peersOf(samples, s.Member, i); ok && !math.IsNaN(s.Values[i]) {
-				w.members[s.Member][i].look(at, s.Values[i], peers, floors[i])
+			w.members[s.Member][i].begin(s.Usual[i])
+		}
+	}
+	for i := range Signals {
+		usual := map[string]float64{} // before this look
+		for _, s := range samples {
+			usual[s.Member] = w.members[s.Member][i].usual
+		}
+		for _, s := range samples {
+			peers, usualPeers, enough := peersOf(samples, usual, s.Member, i)
+			if enough && usual[s.Member] > 0 && !math.IsNaN(s.Values[i]) {
+				w.members[s.Member][i].look(at, s.Values[i], peers, usualPeers, floors[i])
 			}
 		}
 	}
@@ -78,7 +89,7 @@ func (w *Watch) Anomalies() []Anomaly {
 	for member, signals := range w.members {
 		for i := range signals {
 			if s := signals[i]; !s.since.IsZero() {
-				all = append(all, Anomaly{Member: member, Signal: Signals[i], Value: s.value, Usual: s.usual, Since: s.since})
+				all = append(all, Anomaly{Member: member, Signal: Signals[i], Value: s.value, Usual: s.then, Since: s.since})
 			}
 		}
 	}
@@ -100,18 +111,18 @@ func (w *Watch) Suspects() bool {
 	return false
 }
 
-// peersOf is the median of the others, and whether there are enough.
-func peersOf(samples []Sample, member string, signal int) (float64, bool) {
-	var all []float64
+// peersOf are the medians of what the others show and of what is usual for them, and whether there are enough.
+func peersOf(samples []Sample, usual map[string]float64, member string, signal int) (now, before float64, enough bool) {
+	var all, were []float64
 	for _, s := range samples {
-		if s.Member != member && !math.IsNaN(s.Values[signal]) {
-			all = append(all, s.Values[signal])
+		if s.Member != member && !math.IsNaN(s.Values[signal]) && usual[s.Member] > 0 {
+			all, were = append(all, s.Values[signal]), append(were, usual[s.Member])
 		}
 	}
 	if len(all) < least {
-		return 0, false
+		return 0, 0, false
 	}
-	return median(all), true
+	return median(all), median(were), true
 }
 
 // median sorts what it is given.

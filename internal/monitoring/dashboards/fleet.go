@@ -75,6 +75,16 @@ var fleet = Dashboard{
 				Queries: []Query{{verifiedAge, clusterLegend}},
 			},
 			{
+				Kind: Lines, Title: "Life left of certificates", Help: "of the certificate of members that ends first: renewed at a third", Unit: Share,
+				Warn: at(1.0 / 6), Low: true, Queries: []Query{
+					{
+						`(max ` + byCluster + `(etcd_operator_cluster_certificate_end_timestamp_seconds{` + some + `}) - time()) / (` +
+							`max ` + byCluster + `(etcd_operator_cluster_certificate_end_timestamp_seconds{` + some + `}) - ` +
+							`max ` + byCluster + `(etcd_operator_cluster_certificate_begin_timestamp_seconds{` + some + `}))`, clusterLegend,
+					},
+				},
+			},
+			{
 				Kind: Lines, Title: "Until an authority ends", Help: "the operator rotates its own long before", Unit: Seconds, Warn: at(30 * 86400),
 				Bad: at(14 * 86400), Low: true, Queries: []Query{
 					{
