@@ -234,8 +234,8 @@ func (c *EtcdCluster) MayUse(object string, annotations map[string]string) strin
 }
 
 // SourceURLs are where the sources may be asked: what one of them alone advertises first, then the endpoints of the spec, and last what
-// several advertise, as is that of a Service. All have the scheme of the endpoints: what a source advertises is not to say that passwords go
-// by http. Empty if none are adopted.
+// several advertise, as is that of a Service. All have the scheme of the endpoints: what a source advertises is not to say that passwords
+// go by http. Empty if none are adopted.
 func (c *EtcdCluster) SourceURLs() []string {
 	const most = 24
 	adopt := c.Adopts()

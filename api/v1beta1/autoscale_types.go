@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Autoscale lets the operator give members more of a processor and of memory than spec.resources. Running Pods are resized: no member restarts
-// or moves for it. What they were given they keep.
+// Autoscale lets the operator give members more of a processor and of memory than spec.resources. Running Pods are resized: no member
+// restarts or moves for it. What they were given they keep.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.max.cpu) || has(self.max.memory)",message="autoscale.max needs cpu, memory or both"
 type Autoscale struct {
@@ -107,8 +107,8 @@ func (c *EtcdCluster) IsScaled() bool {
 	return cpu.Now > cpu.Least || memory.Now > memory.Least
 }
 
-// MemberResources are those that members run with: spec.resources, and what autoscale has made of them. Without spec.resources they are what
-// was decided as the cluster formed.
+// MemberResources are those that members run with: spec.resources, and what autoscale has made of them. Without spec.resources they are
+// what was decided as the cluster formed.
 func (c *EtcdCluster) MemberResources() Resources {
 	spec := c.Spec.Resources
 	if spec.Requests == nil && spec.Limits == nil && c.Status.Bootstrap != nil && c.Status.Bootstrap.Requests {

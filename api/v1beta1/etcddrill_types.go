@@ -7,9 +7,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// EtcdDrill simulates one failure of an EtcdCluster of its namespace, or lets another tool cause it, and measures how the cluster recovers. It
-// needs spec.drills: Allowed of that cluster. A drill is carried out once; the object stays as the record of it. Create another one for another drill. With a schedule
-// it is carried out again and again, and status.history is the record.
+// EtcdDrill simulates one failure of an EtcdCluster of its namespace, or lets another tool cause it, and measures how the cluster recovers.
+// It needs spec.drills: Allowed of that cluster. A drill is carried out once; the object stays as the record of it. Create another one for
+// another drill. With a schedule it is carried out again and again, and status.history is the record.
 //
 // While the cluster is not whole, or something else is in progress on it, the drill waits, for an hour at most. Deleting the object
 // ends the drill; what the failure has damaged is still repaired by the operator.
@@ -63,12 +63,12 @@ type EtcdDrillSpec struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Cluster",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=1
 	Cluster string `json:"cluster"`
 
-	// action is the failure: KillMember deletes the Pod of a follower with a grace of one second, KillLeader that of the leader, KillAll
-	// those of all members at once. LoseVolume deletes the Pod and the volume of a follower, which the operator then replaces.
-	// Measure causes no failure: it writes and measures for duration, while another tool breaks disks, networks or nodes. RestoreBackup
-	// touches no member: it restores the newest verified backup into an EtcdCluster of one member, counts the keys, and deletes that EtcdCluster with
-	// its volume. LoseQuorum restores it into one of three members, deletes two of them with their volumes, and waits until the operator has
-	// recovered the quorum from the third.
+	// action is the failure: KillMember deletes the Pod of a follower with a grace of one second, KillLeader that of the leader, KillAll those
+	// of all members at once. LoseVolume deletes the Pod and the volume of a follower, which the operator then replaces. Measure causes no
+	// failure: it writes and measures for duration, while another tool breaks disks, networks or nodes. RestoreBackup touches no member: it
+	// restores the newest verified backup into an EtcdCluster of one member, counts the keys, and deletes that EtcdCluster with its volume.
+	// LoseQuorum restores it into one of three members, deletes two of them with their volumes, and waits until the operator has recovered the
+	// quorum from the third.
 	// +required
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Action",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text"},order=2
 	Action DrillAction `json:"action"`

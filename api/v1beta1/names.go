@@ -201,8 +201,8 @@ func (s Storage) KeepFor() time.Duration {
 	return ptr.Deref(s.Quarantine, metav1.Duration{Duration: DefaultQuarantine}).Duration
 }
 
-// LogRoom is the room, in bytes, that etcd's log is given on a volume of that size: five segments of 64 MiB, which is etcd's --max-wals, and
-// the one that is made next. On a volume of less than 1536Mi it is a quarter, and the log of values that are large may take more.
+// LogRoom is the room, in bytes, that etcd's log is given on a volume of that size: five segments of 64 MiB, which is etcd's --max-wals,
+// and the one that is made next. On a volume of less than 1536Mi it is a quarter, and the log of values that are large may take more.
 func LogRoom(volume int64) int64 { return min(6*64<<20, volume/4) }
 
 // UsableRoom is what a file system leaves for files on a volume of that size: 95 % of it. ext4 takes up to 3 % for its tables and journal.

@@ -7,8 +7,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
-// TestNewClustersAskForALittle: only clusters whose first members were chosen by a version that knows it, and only if the spec does not say.
-// What was written is what is written back.
+// TestNewClustersAskForALittle: only clusters whose first members were chosen by a version that knows it, and only if the spec does not
+// say. What was written is what is written back.
 func TestNewClustersAskForALittle(t *testing.T) {
 	for what, test := range map[string]struct {
 		spec  string

@@ -56,8 +56,8 @@ type TLS struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Revoked Certificates",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=63
 	Revocations []Revocation `json:"revocations,omitempty"`
 
-	// extraSANs are further DNS names and IP addresses for the certificate that members show to clients: those by which clients outside
-	// of the Kubernetes cluster connect. Names below .svc are refused. It has by itself the names of the Services, localhost, and the addresses in
+	// extraSANs are further DNS names and IP addresses for the certificate that members show to clients: those by which clients outside of the
+	// Kubernetes cluster connect. Names below .svc are refused. It has by itself the names of the Services, localhost, and the addresses in
 	// status.externalEndpoints, except those of nodes. Members have another certificate within a minute and a half of a change, and do not
 	// restart. At most 32.
 	// +optional

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
-	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
@@ -43,10 +42,6 @@ func isOf(b *v1beta1.EtcdBackup, f jobspec.Found) bool {
 
 // isUploadOf says whether the last part of a path is of an object's own: a store that locks objects has a number after the UID.
 func isUploadOf(id, uid string) bool { return id == uid || strings.HasPrefix(id, uid+"-") }
-
-func folderOf(b *v1beta1.EtcdBackup, id string) string {
-	return archive.Folder{Namespace: b.Namespace, Cluster: b.Spec.Cluster, ID: id}.String()
-}
 
 // isPutBack says whether an object of another UID has had the backup made.
 func (v View) isPutBack() bool {

@@ -192,8 +192,8 @@ func TestListingThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestSameBackup: what the list of a store has may be of this EtcdBackup by its name, and of one that the operator has made by its folder as
-// well. Two Kubernetes have schedules for the same time in one bucket, and a safety backup that is made again has the same name.
+// TestSameBackup: what the list of a store has may be of this EtcdBackup by its name, and of one that the operator has made by its folder
+// as well. Two Kubernetes have schedules for the same time in one bucket, and a safety backup that is made again has the same name.
 func TestSameBackup(t *testing.T) {
 	for about, c := range map[string]struct {
 		upload, reason string

@@ -81,8 +81,8 @@ func giveUp(v View) Step {
 	return v.end(v1beta1.DrillFailed, v1beta1.ReasonNotRecovered, v.sentence())
 }
 
-// recordDetection: a member that the status no longer lists was replaced, which is how the operator shows that it has seen the failure. What
-// another tool breaks, any member may show.
+// recordDetection: a member that the status no longer lists was replaced, which is how the operator shows that it has seen the failure.
+// What another tool breaks, any member may show.
 func recordDetection(v View) Step {
 	if v.Status.StartedAt == nil || v.Status.DetectedAt != nil {
 		return nil

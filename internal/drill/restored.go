@@ -32,8 +32,9 @@ func RestoredName(d *v1beta1.EtcdDrill) string {
 	return "drill-" + hex.EncodeToString(sum[:8])
 }
 
-// RestoredCluster is that cluster: one member, or three where quorum is to be lost, with volumes, version, image, scheduling and quota as the
-// cluster has them, and the resources that its members run with, which goes with its volume, and with the drill. Certificates of others name other hosts: it has its own.
+// RestoredCluster is that cluster: one member, or three where quorum is to be lost, with volumes, version, image, scheduling and quota as
+// the cluster has them, and the resources that its members run with, which goes with its volume, and with the drill. Certificates of others
+// name other hosts: it has its own.
 func RestoredCluster(d *v1beta1.EtcdDrill, c *v1beta1.EtcdCluster, b v1beta1.DrillBackup) *v1beta1.EtcdCluster {
 	made := &v1beta1.EtcdCluster{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1beta1.GroupVersion.String(), Kind: "EtcdCluster"},

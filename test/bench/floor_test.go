@@ -31,7 +31,7 @@ func TestAMemberJoinsTheFloorThatExists(t *testing.T) {
 	}
 	got := command(t, pods[0])
 	for _, want := range []string{
-		"--name=f-3", "--initial-cluster-state=existing", "--quota-backend-bytes=3221225472",
+		"--name=f-3", "--initial-cluster-state=existing", "--quota-backend-bytes=1838153728",
 		"--initial-cluster=f-0=https://f-0.f.bench-x.svc:2380,f-2=https://f-2.f.bench-x.svc:2380,f-3=https://f-3.f.bench-x.svc:2380",
 	} {
 		if !slices.Contains(got, want) {
@@ -57,7 +57,7 @@ func TestASourceIsLikeTheFloor(t *testing.T) {
 	}
 	got := command(t, &unstructured.Unstructured{Object: map[string]any{"spec": spec}})
 	for _, want := range []string{
-		"--name=$(POD_NAME)", "--initial-advertise-peer-urls=https://$(POD_NAME).f.bench-x.svc:2380", "--quota-backend-bytes=3221225472",
+		"--name=$(POD_NAME)", "--initial-advertise-peer-urls=https://$(POD_NAME).f.bench-x.svc:2380", "--quota-backend-bytes=1838153728",
 		"--initial-cluster=f-0=https://f-0.f.bench-x.svc:2380,f-1=https://f-1.f.bench-x.svc:2380,f-2=https://f-2.f.bench-x.svc:2380",
 	} {
 		if !slices.Contains(got, want) {

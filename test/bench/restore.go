@@ -202,8 +202,11 @@ func (f floor) restoreByHand(ctx context.Context, member, database, to string) e
 	for _, name := range f.Members {
 		all = append(all, name+"="+url(name))
 	}
-	output, err := exec.CommandContext(ctx, "etcdutl", "snapshot", "restore", database, "--data-dir="+to, "--name="+member, //nolint:gosec // our own names
-		"--initial-cluster="+strings.Join(all, ","), "--initial-cluster-token="+f.Name, "--initial-advertise-peer-urls="+url(member)).CombinedOutput()
+	arguments := []string{
+		"snapshot", "restore", database, "--data-dir=" + to, "--name=" + member, "--initial-cluster=" + strings.Join(all, ","),
+		"--initial-cluster-token=" + f.Name, "--initial-advertise-peer-urls=" + url(member),
+	}
+	output, err := exec.CommandContext(ctx, "etcdutl", arguments...).CombinedOutput() //nolint:gosec // names of our own
 	if err != nil {
 		return fmt.Errorf("etcdutl snapshot restore: %w: %s", err, output)
 	}

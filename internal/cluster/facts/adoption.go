@@ -150,6 +150,20 @@ func (j *builder) unfit(answers []*Answer) string {
 	if len(j.v.Alarms) > 0 {
 		return fmt.Sprintf("it has raised the alarm %s: end that first", j.v.Alarms[0].Kind)
 	}
+	if why := j.unfitMembers(); why != "" {
+		return why
+	}
+	get := func(name string) *corev1.Secret { return j.ExternalSecrets[name] }
+	if err := certs.CheckAdopted(j.c, get, j.Now); err != nil {
+		return err.Error()
+	}
+	if why := j.unfitObjects(); why != "" {
+		return why
+	}
+	return j.unfitToKeep()
+}
+
+func (j *builder) unfitMembers() string {
 	names := map[string]uint64{}
 	for _, m := range j.v.Unknown {
 		if why := cmp.Or(j.unfitMember(m), j.unfitVersion(m)); why != "" {
@@ -161,10 +175,10 @@ func (j *builder) unfit(answers []*Answer) string {
 		}
 		names[m.Name] = m.ID
 	}
-	get := func(name string) *corev1.Secret { return j.ExternalSecrets[name] }
-	if err := certs.CheckAdopted(j.c, get, j.Now); err != nil {
-		return err.Error()
-	}
+	return ""
+}
+
+func (j *builder) unfitObjects() string {
 	for _, service := range j.v.Adoption.Services {
 		if service.Missing {
 			return fmt.Sprintf("Service %s, which bootstrap.adopt.services names, does not exist", service.Name)
@@ -173,13 +187,11 @@ func (j *builder) unfit(answers []*Answer) string {
 			return service.Refused
 		}
 	}
-	if w := j.v.Adoption.Workload; w.Name != "" && w.Missing {
+	w := j.v.Adoption.Workload
+	if w.Name != "" && w.Missing {
 		return fmt.Sprintf("StatefulSet %s, which bootstrap.adopt.statefulSet names, does not exist", w.Name)
 	}
-	if refused := j.v.Adoption.Workload.Refused; refused != "" {
-		return refused
-	}
-	return j.unfitToKeep()
+	return w.Refused
 }
 
 // forbidden says how the operator gets the rights that only adoptions need.
@@ -216,8 +228,8 @@ func (j *builder) unfitMember(m cluster.UnknownMember) string {
 		return fmt.Sprintf("its member %s has a name that a member of this EtcdCluster is to have: choose another name for the "+
 			"EtcdCluster", m.Name)
 	case !hasScheme(m.PeerURL, wanted):
-		return fmt.Sprintf("its member %s has the peer URL %s, and clients reach the cluster by %s: members of an EtcdCluster have one scheme for "+
-			"both; give its members that peer URL first, or copy the data with bootstrap.copy", m.Name, m.PeerURL, wanted)
+		return fmt.Sprintf("its member %s has the peer URL %s, and clients reach the cluster by %s: members of an EtcdCluster have one scheme "+
+			"for both; give its members that peer URL first, or copy the data with bootstrap.copy", m.Name, m.PeerURL, wanted)
 	case !m.Healthy:
 		return fmt.Sprintf("its member %s does not serve reads at any of the URLs that it advertises: all members have to, so that none is "+
 			"missed while others join", m.Name)

@@ -34,8 +34,9 @@ func TestFragmented(t *testing.T) {
 		"a third is enough": {
 			size: 800, inUse: 540, set: rules(v1beta1.Defragmentation{FreePercent: 30, QuotaPercent: 75}), want: "260 MiB",
 		},
-		"small, and that is enough":             {size: 20, inUse: 5, set: rules(leastFree("10Mi")), want: "15 MiB of its database of 20 MiB"},
-		"near the quota":                        {size: 1200, inUse: 1000, want: "its database takes 78 % of its quota, and 200 MiB of it are free"},
+		"small, and that is enough": {size: 20, inUse: 5, set: rules(leastFree("10Mi")), want: "15 MiB of its database of 20 MiB"},
+		"near the quota":            {size: 1200, inUse: 1000, want: "its database takes 78 % of its quota, and 200 MiB of it are free"},
+
 		"a copy would have no room before long": {size: 790, inUse: 700, want: "its database takes 51 % of its quota, and 90 MiB of it are free"},
 		"near the quota, all used":              {size: 1200, inUse: 1110},
 		"half of the only one is free":          {size: 700, inUse: 350, set: func(s *scene) { s.c.Spec.Size = ptr.To[int32](1) }},

@@ -11,8 +11,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 )
 
-// sources reads the objects of others that the adoption of a running cluster names. No cache has them. When it is complete they are read for
-// as long as members run: an old chart may take them back.
+// sources reads the objects of others that the adoption of a running cluster names. No cache has them. When it is complete they are read
+// for as long as members run: an old chart may take them back.
 func (o *Observer) sources(ctx context.Context, s *facts.Snapshot) error {
 	goesOn := s.Cluster.Adopts() != nil
 	if s.Cluster.Spec.Bootstrap == nil || s.Cluster.Spec.Bootstrap.Adopt == nil || s.Asleep && !goesOn {

@@ -46,9 +46,8 @@ var (
 	}
 	gaugeBackup = &Gauge{"etcd_operator_cluster_last_backup_timestamp_seconds", "When the newest backup was begun that is in a store.", nil}
 	gaugeDue    = &Gauge{
-		"etcd_operator_cluster_backup_due_timestamp_seconds", "When the schedule wants a backup that is newer than the newest verified one, or " +
-			"than the newest one if none is to be verified. Not there without a schedule, while it is suspended, and while the cluster " +
-			"hibernates.", nil,
+		"etcd_operator_cluster_backup_due_timestamp_seconds", "When the schedule wants a backup after the newest one that is as it should be: " +
+			"verified, if the schedule says so.", nil,
 	}
 	gaugeLogFrom = &Gauge{
 		"etcd_operator_cluster_log_from_timestamp_seconds", "When the full backup was begun from which the continuous log leads on without a " +

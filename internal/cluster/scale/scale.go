@@ -1,5 +1,5 @@
-// Package scale says when members need more of a processor or of memory than they have. Nothing is taken away from them: a database that has
-// used its memory once will use it again, and a wrong guess kills a leader.
+// Package scale says when members need more of a processor or of memory than they have. Nothing is taken away from them: a database that
+// has used its memory once will use it again, and a wrong guess kills a leader.
 //
 // It is pure, and holds no clock: every look brings its time.
 package scale
