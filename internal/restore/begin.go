@@ -20,7 +20,7 @@ func begin(v View) Step {
 	p := newPlan(inPlaceRequest(v.Restore, v.Cluster), what, startPoint{Serial: serial, Seen: seen(v), Now: v.Now})
 	p.Request, p.RequestUID = v.Restore.Name, string(v.Restore.UID)
 	p.KeepFor = &metav1.Duration{Duration: v.Restore.Spec.Keep()}
-	p.FromRevision = known(v)
+	p.FromRevision = previewed(v)
 	for _, volume := range v.Volumes {
 		if !volume.Quarantined && !volume.Foreign {
 			p.SetAside = append(p.SetAside, volume.Name)
@@ -30,6 +30,15 @@ func begin(v View) Step {
 		Plan: p, NextSerial: int64(serial + len(p.Members)),
 		What: fmt.Sprintf("bring %s back to %s", v.Cluster.Name, words(p.Backup, p.Revision, p.Log)),
 	}
+}
+
+// previewed is the revision that the cluster has as it is restored. If etcd does not answer at this moment, it is at least the one of the
+// preview that stands.
+func previewed(v View) int64 {
+	if p := v.Restore.Status.Preview; p != nil && v.Revision == 0 {
+		return max(known(v), p.FromRevision)
+	}
+	return known(v)
 }
 
 // nextSerial is above those of all members and volumes that there are, or were.
@@ -47,7 +56,7 @@ func nextSerial(v View) int {
 
 // seen is the highest revision that clients are known to have seen: also that of an earlier restore, which may have been undone.
 func seen(v View) int64 {
-	highest := max(known(v), v.Cluster.Status.Revision)
+	highest := max(previewed(v), v.Cluster.Status.Revision)
 	if earlier := v.Cluster.Status.Restore; earlier != nil {
 		highest = max(highest, earlier.Revision+earlier.Bump)
 	}
