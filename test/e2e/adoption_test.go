@@ -13,7 +13,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
@@ -139,6 +141,27 @@ func adoptions() {
 			g.Expect(podsOf(g, namespace, ours(c))).To(BeEmpty())
 		}).Should(Succeed())
 		etcd := s.client(s.urls()...)
+		Expect(listed(etcd)).To(ConsistOf("plain-0", "plain-1", "plain-2"))
+		Expect(s.read(etcd)).To(Equal(before))
+	})
+
+	It("refuses size 0, and leaves a StatefulSet again before it is deleted, while clients write", Label("long"), func() {
+		namespace := newNamespace()
+		startOperatorInCluster(namespace)
+		s := newSource(namespace, "plain")
+		before, etcd := s.fill(), s.client(s.urls()...)
+		c := applied(adopting(s, "etcd", func(*v1beta1.Adopt) {}))
+		Eventually(func(g Gomega) {
+			g.Expect(conditionOf(read(g, c), v1beta1.ConditionAdopted)).To(HaveField("Message",
+				MatchRegexp("^[12] of 3 members of the operator have joined")))
+		}).Should(Succeed())
+		asleep := func(spec *v1beta1.EtcdClusterSpec) { spec.Size = ptr.To[int32](0) }
+		Expect(edit(c, asleep)).To(MatchError(ContainSubstring("must not be 0 while")))
+		beats := writesWhile(etcd, func() {
+			Expect(api.Delete(ctx, c)).To(Succeed())
+			Eventually(func() bool { return apierrors.IsNotFound(api.Get(ctx, keyOf(c), c)) }).Should(BeTrue())
+		})
+		Expect(beats.Gap).To(BeNumerically("<", outage))
 		Expect(listed(etcd)).To(ConsistOf("plain-0", "plain-1", "plain-2"))
 		Expect(s.read(etcd)).To(Equal(before))
 	})

@@ -64,8 +64,9 @@ func alarms() {
 			last := m.LastDefragmentation
 			Expect(last).NotTo(BeNil(), m.Name)
 			Expect(last.Failure).To(BeEmpty())
-			Expect(last.Before.Value()).To(BeNumerically(">", 60<<20))
-			Expect(last.After.Value()).To(BeNumerically("<", 10<<20))
+			// One that was defragmented before, as it came near its quota with a tenth free, may have room enough.
+			Expect(last.After.Value()).To(BeNumerically("<", last.Before.Value()/10*9))
+			Expect(m.DBSize.Value()).To(BeNumerically("<", 64<<20/10*9), m.Name)
 		}
 		Expect(uids(c)).NotTo(Equal(before))
 		Eventually(reasonsOf).WithArguments(c).Should(ContainElements("HistoryCompacted", "DefragmentationStarted", "Defragmented",
