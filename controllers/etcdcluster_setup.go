@@ -43,8 +43,8 @@ import (
 // +kubebuilder:rbac:roleName=manager-cluster-role,groups="",resources=nodes,verbs=get;list;watch
 // +kubebuilder:rbac:roleName=manager-cluster-role,groups=coordination.k8s.io,resources=leases,resourceNames=etcd-operator.dev,verbs=get
 
-// What is for the adoption of a running cluster alone. Nobody has this role until it is bound: whoever scales StatefulSets can stop what
-// others run.
+// The rights that only the adoption of a running cluster needs. No installation binds this role: a right to scale StatefulSets is a right
+// to stop the programs of other teams.
 // +kubebuilder:rbac:roleName=adoption-role,groups=apps,resources=statefulsets,verbs=get
 // +kubebuilder:rbac:roleName=adoption-role,groups=apps,resources=statefulsets/scale,verbs=get;update
 

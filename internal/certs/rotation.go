@@ -161,7 +161,7 @@ func (h KeyMaterial) due(c *v1beta1.EtcdCluster, name string, percent time.Durat
 	case asked != "" && asked != a.Request:
 		return "it was asked for", ByRequest
 	case a.Adopted && a.Because == "" && name == c.ClientCA():
-		return "", "" // clients of the sources may trust nothing else, and nobody has said that they do
+		return "", "" // clients of the sources may trust no other authority yet
 	case a.Adopted && a.Because == "" && c.Adopts() == nil:
 		return "it is of the cluster that was adopted", ByOrigin
 	case a.hasPassed(percent, now):

@@ -170,8 +170,8 @@ func (j *builder) unfitMembers() string {
 			return why
 		}
 		if other, is := names[m.Name]; is {
-			return fmt.Sprintf("its members %x and %x are both named %s, so that neither can be told by its name: give one another --name "+
-				"first", other, m.ID, m.Name)
+			return fmt.Sprintf("its members %x and %x are both named %s, and members are identified by their names: give one another "+
+				"--name first", other, m.ID, m.Name)
 		}
 		names[m.Name] = m.ID
 	}
