@@ -278,6 +278,7 @@ func TestTheAuthorityOfOthersIsNotLost(t *testing.T) {
 // TestFault81SourceChangesInPasses: from ours to a person's, to another authority of the same name, and back, whatever the operator dies
 // at; and at no moment any client is refused.
 func TestFault81SourceChangesInPasses(t *testing.T) {
+	t.Parallel() // signatures take a processor for seconds
 	seeds := uint64(10)
 	if testing.Short() {
 		seeds = 4
@@ -319,6 +320,7 @@ func TestFault81SourceChangesInPasses(t *testing.T) {
 
 // TestFault81SourceIsChangedBackInBetween: whatever is wanted in the middle of a change, no client is refused, and it ends as wanted.
 func TestFault81SourceIsChangedBackInBetween(t *testing.T) {
+	t.Parallel() // signatures take a processor for seconds
 	for i, phase := range []cluster.RotationPhase{cluster.Introduced, cluster.Switched} {
 		for what, change := range map[string]func(l *land){
 			"back":        func(l *land) { l.c.Spec.TLS.SecretRefs = nil },

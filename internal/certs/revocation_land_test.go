@@ -93,6 +93,7 @@ func (h *chase) step() (done bool) {
 // TestFault82NoConnectionIsLeft: with slow kubelets, and leaked keys that try every member all the time, no connection by a certificate is
 // left when it counts as revoked, and no member accepts it any more; also if more are revoked meanwhile.
 func TestFault82NoConnectionIsLeft(t *testing.T) {
+	t.Parallel() // signatures take a processor for seconds
 	for seed := range uint64(200) {
 		h := &chase{ward: newWard(t), at: now, chance: mathrand.New(mathrand.NewPCG(seed, seed))}
 		for _, name := range h.members() {

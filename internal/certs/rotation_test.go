@@ -291,6 +291,7 @@ func (l *land) passes() []string {
 // TestFault62RotationInPasses: both authorities are replaced together, on request, members restart for the first pass and for
 // the last one, and at no moment any client is refused.
 func TestFault62RotationInPasses(t *testing.T) {
+	t.Parallel() // signatures take a processor for seconds
 	for seed := range uint64(20) {
 		l := newLand(t, seed)
 		first := l.held().ClientCA.CertPEM
@@ -315,6 +316,7 @@ func TestFault62RotationInPasses(t *testing.T) {
 // TestClientsOfAnAdoptedClusterGoOn: one that has nothing but what the sources gave it, and never gets anything else, connects and is
 // trusted before, while and after the authority of peers is replaced. That of clients is replaced once it is asked for.
 func TestClientsOfAnAdoptedClusterGoOn(t *testing.T) {
+	t.Parallel() // signatures take a processor for seconds
 	for seed := range uint64(5) {
 		l := newLand(t, seed)
 		for _, name := range certs.Authorities(l.c) {
@@ -349,6 +351,7 @@ func (l *land) isRotated(first []byte) bool {
 
 // TestFault61ShortLives: authorities and certificates that live for as short as is allowed, through a day.
 func TestFault61ShortLives(t *testing.T) {
+	t.Parallel() // signatures take a processor for seconds
 	l := newLand(t, 1)
 	l.dies = true
 	l.c.Spec.TLS.Lifetimes.Authority.Duration, l.c.Spec.TLS.Lifetimes.Certificate.Duration = 30*time.Minute, 12*time.Minute
@@ -369,6 +372,7 @@ func TestFault61ShortLives(t *testing.T) {
 // TestFault63LostAuthorityIsReplaced: whichever is gone, garbage or another one, and in whatever phase, members accept each
 // other all the while.
 func TestFault63LostAuthorityIsReplaced(t *testing.T) {
+	t.Parallel() // signatures take a processor for seconds
 	spoils := map[string]func(l *land, name string){
 		"gone":    func(l *land, name string) { delete(l.secrets, name) },
 		"garbage": func(l *land, name string) { l.secrets[name].Data[corev1.TLSPrivateKeyKey] = []byte("garbage") },
