@@ -60,6 +60,7 @@ type Member struct {
 
 	Fragmented string // why its database is to be defragmented by the rules of the spec; empty if it is not
 	Tried      bool   // it was defragmented less than a minute ago
+	HeldUp     bool   // it was chosen to be defragmented ten minutes ago, and its Pod is the one that it had then
 	NoRoom     string // why its volume does not hold a copy of its data beside it, which a defragmentation makes; empty if it does
 
 	HashMismatch bool   // its data is not that of a majority of the voters: while CORRUPT is raised, or by two comparisons in a row

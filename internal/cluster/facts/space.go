@@ -98,11 +98,15 @@ func crowded(m cluster.Member, volume int64) string {
 		volume>>20)
 }
 
-// noRoom says why a member's volume does not hold a copy of its data beside the database and the log.
+// noRoom says why a member's volume does not hold a copy of its data beside the database and the log, or why a restart makes none of it.
 func (j *builder) noRoom(m cluster.Member) string {
 	has := j.capacity(m.Name)
 	switch needs := m.DBSize + m.InUse + v1beta1.LogRoom(has); {
-	case !m.Answers || j.v.Want.Ephemeral:
+	case j.v.Want.Ephemeral && v1beta1.UsableRoom(has) < needs:
+		return goesWithPod + "nor has spec.storage.ephemeral.sizeLimit room for etcdctl defrag: raise spec.etcd.quota, or copy the data to a new cluster"
+	case j.v.Want.Ephemeral:
+		return goesWithPod + "run etcdctl defrag in its pod while all members are healthy, in the leader's last"
+	case !m.Answers:
 		return ""
 	case has == 0:
 		return "the size of its volume is not known"
@@ -114,8 +118,15 @@ func (j *builder) noRoom(m cluster.Member) string {
 	}
 }
 
-// capacity is how large the volume of a member is; 0 if that is not known.
+// goesWithPod is why no member with ephemeral storage is defragmented by a restart: the leader sends its database as it is, free pages too.
+const goesWithPod = "its data goes with its pod, and a member in its place gets the same file from the leader; "
+
+// capacity is how large the volume of a member is, or its emptyDir may be; 0 if that is not known.
 func (j *builder) capacity(member string) int64 {
+	if j.v.Want.Ephemeral {
+		size := j.c.VolumeSize()
+		return size.Value()
+	}
 	for i := range j.Volumes {
 		if claim := &j.Volumes[i]; claim.Name == member {
 			size := claim.Status.Capacity[corev1.ResourceStorage]

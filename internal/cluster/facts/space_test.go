@@ -295,3 +295,22 @@ func TestLargestPrefixes(t *testing.T) {
 		})
 	}
 }
+
+// TestNoDefragmentationOfEphemeralMembers: with its Pod the data of such a member goes, and one in its place gets the whole file. A person
+// can defragment it where it runs, if there is room.
+func TestNoDefragmentationOfEphemeralMembers(t *testing.T) {
+	for size, want := range map[int64]string{1530: "raise spec.etcd.quota", 1400: "run etcdctl defrag"} {
+		for _, answers := range []bool{true, false} {
+			s := newScene(t)
+			s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("2Gi")}}
+			s.twist = func(_ string, status *etcd.Status) { status.DBSize, status.DBSizeInUse = size*mib, 100*mib }
+			if !answers {
+				s.stop("a-1")
+			}
+			m := s.member("a-1")
+			if cluster.IsHelped(m) || answers != cluster.IsFull(m) || answers && !strings.Contains(m.NoRoom, want) || m.NoRoom == "" {
+				t.Errorf("full %t, helped %t: %q", cluster.IsFull(m), cluster.IsHelped(m), m.NoRoom)
+			}
+		}
+	}
+}

@@ -25,6 +25,7 @@ type Cluster struct {
 	entries  entries
 	usage    usage
 	compaction
+	chosen   chosen
 	lastNote string
 }
 
@@ -47,6 +48,7 @@ func (m *Cluster) Mark(v cluster.View, now time.Time) {
 	m.leaders.mark(v, now)
 	m.wakes.mark(v, now)
 	m.growth.mark(v, now)
+	m.chosen.mark(v, now)
 }
 
 // Note remembers a step and how it has ended. A denial that is news is Outdated in the ending that

@@ -213,7 +213,7 @@ func violation(before, after *world, step plan.Step) string {
 	if (nb > 1 || na > nb) && quorum.Holds(hb, nb) && !quorum.Holds(ha, na) && before.view.Want.Size > 0 {
 		return fmt.Sprintf("I1: quorum lost, %d/%d healthy voters become %d/%d", hb, nb, ha, na)
 	}
-	if nb > 1 && disturbs(step) && before.view.Want.Size > 0 {
+	if nb > 1 && disturbs(step) && before.view.Want.Size > 0 && !before.heals(step) {
 		hb, _ := before.voters(staysUndrained)
 		ha, _ := after.voters(staysUndrained)
 		if quorum.Holds(hb, nb) && !quorum.Holds(ha, na) {
@@ -282,6 +282,19 @@ func corruptViolation(before, after *world, step plan.Step) string {
 		}
 	}
 	return broken
+}
+
+// heals says whether the step stops one member to end NOSPACE, which is full or was chosen, beside voters that are all well. It does not wait for a drain: a
+// node may stay cordoned for days, in which the cluster would take no writes, and an eviction is held back by the disruption budget as soon
+// as the Pod is seen to end.
+func (w *world) heals(step plan.Step) bool {
+	s, stops := step.(plan.DeletePods)
+	healthy, all := w.voters(staysHealthy)
+	if !w.full || !stops || len(s.Pods) != 1 || healthy < all {
+		return false
+	}
+	m := w.member(s.Pods[0].Name)
+	return m.Name == w.view.Record.Defragmenting.Member || cluster.IsFull(m)
 }
 
 // membership says whether the step changes the voters.

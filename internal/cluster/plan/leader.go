@@ -23,6 +23,9 @@ func moveLeader(v cluster.View) Step {
 		cluster.Except(leaving(v)...), cluster.Not(isSuspect(v)),
 		func(m cluster.Member) bool { return leader.Pod.IsTerminating() || isNear(m) },
 		func(m cluster.Member) bool {
+			return leader.Pod.IsTerminating() || !cluster.IsOutdated(m) || !isToMakeRoom(v)(m)
+		},
+		func(m cluster.Member) bool {
 			return leader.Pod.IsTerminating() || !m.RefusesReconfig && (cluster.IsOutdated(leader) || !cluster.IsOutdated(m))
 		})
 	if len(heirs) == 0 {

@@ -46,6 +46,8 @@ func neglect(w *world) string {
 		return "a downgrade is enabled while a member is to join, which etcd refuses then"
 	case keepsExchanged(w):
 		return "a member is not replaced although all are well and another one is wanted in its place"
+	case keepsFull(w):
+		return "etcd takes no writes although all voters are well"
 	case keepsHollow(w):
 		return "a member is not defragmented although all are well"
 	default:
@@ -180,6 +182,16 @@ func keepsHollow(w *world) bool {
 		return false
 	}
 	return v.Count(cluster.IsVoter, func(m cluster.Member) bool { return m.Fragmented != "" }) > 0
+}
+
+// keepsFull says whether NOSPACE stays although a defragmentation would end it, and all voters are well: whatever else is waited for.
+func keepsFull(w *world) bool {
+	v := &w.view
+	unwell := v.Count(cluster.IsVoter, func(m cluster.Member) bool { return !cluster.IsSteady(m) || m.Pod.IsDetached() || !m.Pod.Ready })
+	stuck := v.Count(cluster.IsVoter, cluster.IsFull, cluster.Not(cluster.IsHelped)) > 0
+	all := v.Count(cluster.IsVoter)
+	return w.full && (all == 1 || quorum.Holds(all-1, all)) && v.Want.Heals && v.Unread == "" &&
+		v.Record.Recovering == "" && v.Want.Size > 0 && unwell == 0 && !stuck && !w.cannotReturn()
 }
 
 // keepsOut says whether a member that is to join cannot, because of a downgrade that could

@@ -60,7 +60,8 @@ var repairs = policy{
 		rule("start members", startMembers, "creates the Pods of members that have none"),
 		rule("restore pod labels", restoreLabels, "gives Pods back the labels and the owner that somebody has removed"),
 		rule("delete finished pods", deleteFinished, "deletes Pods that never run again, so that their members can start"),
-		rule("give up a defragmentation", giveUpDefragmenting, "gives a member back its plain Pod if it does not start while it is defragmented"),
+		rule("give up a defragmentation", giveUpDefragmenting, "ends one that fails or is held up, with the reason, and gives a member "+
+			"back its plain Pod that does not start while it is defragmented"),
 		rule("scale members", scale, "writes into the status what processor and memory members are given beyond the spec, or that there is "+
 			"no more"),
 		rule("restart broken pods", restartBroken, "gives a Pod that does not run well the spec that is wanted now"),
@@ -83,6 +84,8 @@ var repairs = policy{
 		rule("contain corruption", containCorruption, "while members do not have the same data, only removes one whose data differs"),
 		rule("replace lost members", replaceLost, "removes a member whose data is gone or not its own, or whose node is silent for too long"),
 		rule("remove unreachable surplus members", removeUnreachable, "removes a voter that is not wanted any more and does not run"),
+		rule("end NOSPACE", endNoSpace, "compacts if it has to, defragments the members that are full, and disarms the alarm when none is, "+
+			"before anything that only wants to change members"),
 		rule("finish the learner", finishLearner, "starts the learner and promotes it, or removes it if it is not wanted any more"),
 		rule("roll back", rollBack, "rolls back an update whose first member fails, if the user allows that"),
 		rule("attach to the client service", attach, "sends clients to members again that are well"),
@@ -121,7 +124,6 @@ var changes = policy{
 	),
 	under("make room",
 		rule("end a defragmentation", endDefragmenting, "writes what a defragmentation has given back, once the member serves again"),
-		rule("end NOSPACE", endNoSpace, "compacts if it has to, defragments the members that are full, and disarms the alarm when none is"),
 		rule("grow volumes", growVolumes, "has volumes grow, up to the size that the user allows, before a database is full"),
 		rule("defragment", defragment, "chooses the next member whose database is to be defragmented, the leader last"),
 	),

@@ -500,6 +500,9 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		w.fate(m.Name).brimming = true
 	case "no-room":
 		m.NoRoom = "its volume has no room for a copy of its data"
+	case "due", "held-up":
+		m.HeldUp = word == "held-up"
+		w.view.Record.Defragmenting = cluster.Defragmenting{Member: m.Name, Pod: m.Pod.UID, Size: 800 << 20}
 	case "defragments":
 		m.Pod.Defragments = true
 		w.view.Record.Defragmenting = cluster.Defragmenting{Member: m.Name, Size: 800 << 20}

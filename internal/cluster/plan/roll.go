@@ -161,11 +161,12 @@ func whatHasChanged(v cluster.View, m cluster.Member) string {
 
 // awaitDrain restarts no voter while the others are a quorum only with voters on cordoned
 // nodes: a drain may follow at any moment, and the disruption budget holds back evictions, but
-// not the operator (docs/adr/0024).
+// not the operator (docs/adr/0024). A cluster that takes no writes is worse off than one that loses its quorum for the seconds of a restart,
+// if it does: a member that restarts to end NOSPACE does not wait (docs/adr/0078).
 func awaitDrain(v cluster.View, m cluster.Member, up int) Step {
 	_, voters := v.Votes(nil)
 	cordoned := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.IsCordoned, cluster.Except(m.Name))
-	if voters < 2 || len(cordoned) == 0 || quorum.Holds(up-len(cordoned), voters) {
+	if voters < 2 || isToMakeRoom(v)(m) || len(cordoned) == 0 || quorum.Holds(up-len(cordoned), voters) {
 		return nil
 	}
 	return Wait{For: fmt.Sprintf("the drain of %s before %s restarts: its node takes no new pods, and the quorum needs it meanwhile; "+

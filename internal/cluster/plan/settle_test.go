@@ -391,6 +391,7 @@ func (w *world) aim() {
 	if v.DowngradeTarget != w.downgrade && hop.Version == w.aimed {
 		hop.Downgrade = "" // it was enabled, and no member reports it
 	}
+	hop.Misnamed = v.Target.Misnamed
 	v.Target = hop
 	v.Target.Before = w.risks(hop, running)
 	if hop.Downgrade != "" {

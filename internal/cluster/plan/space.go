@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,7 +12,8 @@ import (
 // too, and a quorum serves meanwhile. Which one restarts is written into the status first; facts then count its Pod as outdated
 // until it is one that defragments.
 
-// giveUpDefragmenting gives a member back its plain Pod if it does not start while it is defragmented, for want of room for example.
+// giveUpDefragmenting ends a defragmentation that fails, for want of room for example, or whose member does not come to restart: others
+// wait for it.
 func giveUpDefragmenting(v cluster.View) Step {
 	d := v.Record.Defragmenting
 	if d.Member == "" {
@@ -23,12 +25,31 @@ func giveUpDefragmenting(v cluster.View) Step {
 		return RecordDefragmented(v, d.Member+" does not start"+why(m))
 	case v.Unread == "" && !cluster.IsListed(m):
 		return RecordDefragmented(v, d.Member+" is no member any more")
+	case m.Pod.UID != d.Pod || m.Pod.IsTerminating(): // it has begun
+		return nil
+	case m.NoRoom != "":
+		return RecordDefragmented(v, m.NoRoom)
+	case m.HeldUp:
+		return RecordDefragmented(v, "it was not restarted in time"+heldUpBy(v, m))
 	default:
 		return nil
 	}
 }
 
-// endDefragmenting is reached while every voter is healthy.
+// heldUpBy says what a restart waits for; empty if that is not known.
+func heldUpBy(v cluster.View, m cluster.Member) string {
+	for _, step := range []Step{readEtcd(v), keepQuorum(v), finishLearner(v), awaitHealth(v), guards(v), startAnew(v, m)} {
+		if step != nil && Rests(step) {
+			return ": " + step.String()
+		}
+	}
+	return ""
+}
+
+// guards are what has to come before members restart for a change of the spec.
+func guards(v cluster.View) Step { return cmp.Or(keepRoom(v), awaitBackup(v), prepareVersion(v)) }
+
+// endDefragmenting is asked while every voter is healthy.
 func endDefragmenting(v cluster.View) Step {
 	m, _ := v.Member(v.Record.Defragmenting.Member)
 	if !m.Pod.Defragments || !cluster.IsSteady(m) {
@@ -37,14 +58,55 @@ func endDefragmenting(v cluster.View) Step {
 	return RecordDefragmented(v, "")
 }
 
-// endNoSpace ends the alarm NOSPACE, by which etcd refuses every write, in the order that etcd's documentation gives
-// (https://etcd.io/docs/v3.6/op-guide/maintenance/#space-quota): compact, defragment, disarm. History is dropped only if a member would
-// be full without it. The alarm is not disarmed while any member is full, or the next write would raise it again.
+// endNoSpace makes room while all voters run steadily, so that the others are a quorum beside the one that restarts. It comes before all
+// that may take for ever and only wants to change members: a learner that cannot start, a backup that is not good, a quota that is refused,
+// the drain of a node (docs/adr/0078).
 func endNoSpace(v cluster.View) Step {
 	alarms := v.Raised(cluster.NoSpace)
-	if len(alarms) == 0 || !v.Want.Heals {
+	if len(alarms) == 0 || !v.Want.Heals || v.Count(cluster.IsVoter, cluster.Not(cluster.IsSteady)) > 0 {
 		return nil
 	}
+	return cmp.Or(endDefragmenting(v), makeRoom(v, alarms), restartFull(v))
+}
+
+// restartFull restarts the member that is chosen, or one that is full and does not have the spec yet, which may give it a larger quota.
+// Where that waits for the work of a later rule, or of nobody, later rules go on. An image that holds another version than expected goes to
+// no further member.
+func restartFull(v cluster.View) Step {
+	m, chosen := v.Member(v.Record.Defragmenting.Member)
+	if full := leaderLast(v.Select(cluster.IsVoter, isToMakeRoom(v), cluster.IsSuperseded)); !chosen && len(full) > 0 {
+		m = full[0]
+	}
+	if !cluster.IsOutdated(m) || v.Target.Misnamed != "" || v.Want.Ephemeral {
+		return nil
+	}
+	step := restart(v, m)
+	if wait, waits := step.(Wait); Rests(step) && !(waits && wait.Look == Soon) {
+		return nil
+	}
+	return startAnew(v, m)
+}
+
+// isToMakeRoom says whether a member restarts to end NOSPACE.
+func isToMakeRoom(v cluster.View) func(cluster.Member) bool {
+	heals := len(v.Raised(cluster.NoSpace)) > 0 && v.Want.Heals
+	return func(m cluster.Member) bool {
+		return heals && (m.Name == v.Record.Defragmenting.Member || cluster.IsFull(m) && !m.Pod.QuotaBelowDBSize)
+	}
+}
+
+// startAnew restarts a member as a roll does, a leader after it has handed over.
+func startAnew(v cluster.View, m cluster.Member) Step {
+	if m.Leader && v.Count(cluster.IsVoter) > 1 && v.NotRoot == "" {
+		return handOver(v, m)
+	}
+	return restart(v, m)
+}
+
+// makeRoom ends the alarm NOSPACE, by which etcd refuses every write, in the order that etcd's documentation gives
+// (https://etcd.io/docs/v3.6/op-guide/maintenance/#space-quota): compact, defragment, disarm. History is dropped only if a member would
+// be full without it. The alarm is not disarmed while any member is full, or the next write would raise it again.
+func makeRoom(v cluster.View, alarms cluster.Alarms) Step {
 	full := v.Select(cluster.IsVoter, cluster.IsFull)
 	switch {
 	case v.Count(cluster.IsVoter, func(m cluster.Member) bool { return m.Pod.Quota == 0 }) > 0:
@@ -57,7 +119,7 @@ func endNoSpace(v cluster.View) Step {
 		return Compact{Revision: confirmed(v), Because: "history is what can be dropped to make room for writes"}
 	}
 	for _, m := range leaderLast(full) {
-		if cluster.IsHelped(m) {
+		if cluster.IsHelped(m) && v.Target.Misnamed == "" {
 			return RecordDefragmenting(v, m, "etcd refuses writes, because it has raised the alarm "+alarms.String())
 		}
 	}
@@ -67,9 +129,10 @@ func endNoSpace(v cluster.View) Step {
 	return nil
 }
 
-// defragment begins with the next member whose database is to be defragmented, the leader last.
+// defragment begins with the next member whose database is to be defragmented, the leader last. It would restart behind a change that is
+// held up, and so does not begin.
 func defragment(v cluster.View) Step {
-	if v.Record.Defragmenting.Member != "" || len(v.Alarms) > 0 || v.Count(cluster.IsListed, cluster.IsOutdated) > 0 {
+	if isBusy(v) || guards(v) != nil {
 		return nil
 	}
 	for _, m := range leaderLast(v.Select(cluster.IsVoter, cluster.IsSteady)) {

@@ -17,6 +17,9 @@ func (w *world) space() {
 		m := &w.view.Members[i]
 		f := w.fate(m.Name)
 		m.Fragmented = ""
+		if w.view.Want.Ephemeral {
+			m.NoRoom = "its data goes with its pod; run etcdctl defrag"
+		}
 		m.Pod.Defragments = m.Pod.Defragments && m.Pod.UID != w.view.Record.Defragmenting.Pod
 		if !m.Answers {
 			continue
@@ -26,7 +29,7 @@ func (w *world) space() {
 		if w.full && w.history || f.brimming {
 			m.InUse = toyFull
 		}
-		if f.fragmented {
+		if m.Tried = f.tried; f.fragmented && !f.tried && !w.view.Want.Ephemeral {
 			m.Fragmented = "700 MiB of its database of 800 MiB are free"
 		}
 		if m.DBSize = m.InUse; f.fragmented {

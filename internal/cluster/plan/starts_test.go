@@ -20,6 +20,7 @@ type goal struct {
 	lost      loss // what is left of their authority
 	spoilt    spoilt
 	hollow    bool    // members are in hollowStates
+	full      bool    // etcd has raised the alarm NOSPACE
 	corrupt   bool    // etcd has raised the alarm CORRUPT, and members are in corruptStates
 	accepted  bool    // a person has accepted the loss by the name of the newest backup
 	guarded   bool    // another minor version and hibernation wait for a backup
@@ -112,6 +113,9 @@ func rareGoals() []goal {
 			{version: "3.7.3", lost: lostReplaced, trusting: true},
 			{version: "3.7.3", hollow: true},
 			{version: "3.6.16", hollow: true, trusting: true},
+			{version: "3.7.3", hollow: true, full: true},
+			{version: "3.7.3", hollow: true, full: true, guarded: true, trusting: true},
+			{version: "3.6.16", hollow: true, full: true, ephemeral: true},
 			{version: "3.7.3", corrupt: true, trusting: true},
 			{version: "3.6.16", corrupt: true},
 			{version: "3.7.3", guarded: true, trusting: true},
@@ -318,6 +322,7 @@ func formedWorld(g goal, states []int, newest learner) *world {
 	w := newWorld(g.size, g.ephemeral)
 	w.formed, w.impatient, w.bad, w.downgrade, w.missing = true, true, g.bad, g.downgrade, g.missing
 	w.view.Want.Guarded = g.guarded
+	w.full, w.view.Want.Heals = g.full, g.full
 	w.view.Want.Version, w.view.Want.Automatic, w.view.Want.RollBack = g.version, g.trusting, g.trusting
 	w.view.Record = cluster.Record{Token: "u1", ClusterID: clusterID, NextSerial: len(states), Revision: known}
 	if g.accepted {

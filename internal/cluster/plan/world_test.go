@@ -70,6 +70,7 @@ type fate struct {
 	away        int8   // looks until its container runs again by itself
 	fragmented  bool   // a defragmentation gives back what its database takes of its quota
 	brimming    bool   // its data itself takes that
+	tried       bool   // it could not be defragmented, which is not tried again for a while
 	serves      way    // as its Pod was made
 	listed      way    // as etcd lists it
 }
@@ -108,6 +109,9 @@ func (w *world) at(name string) *cluster.Member {
 func (w *world) obey(step plan.Step) {
 	switch s := step.(type) {
 	case plan.Record:
+		if was := w.view.Record.Defragmenting.Member; was != "" && s.Fact.Defragmenting.Member == "" {
+			w.fate(was).tried, w.at(was).HeldUp = s.Failed != "", false
+		}
 		w.remember(s.Fact)
 	case plan.Apply:
 		if slices.Contains(s.Objects, budget) {
@@ -153,7 +157,8 @@ func (w *world) obey(step plan.Step) {
 		return // the kubelet takes a moment
 	case plan.AddLearner:
 		if m := w.at(s.Name); m.Role == cluster.Unlisted && !w.refuses("") {
-			w.fate(s.Name).listed = w.lists()
+			leader, led := w.view.Leader()
+			w.fate(s.Name).listed, w.fate(s.Name).fragmented = w.lists(), led && w.fate(leader.Name).fragmented // it gets the whole file
 			m.Role, m.ID = cluster.Learner, uint64(100+cluster.Serial(w.view.Name, s.Name))
 		}
 	case plan.UpdatePeerURLs:

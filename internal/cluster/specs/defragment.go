@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
@@ -33,6 +34,17 @@ func Defragmenting(c *v1beta1.EtcdCluster, pod *corev1.Pod) *corev1.Pod {
 	etcd := Etcd(pod)
 	etcd.Env = append(etcd.Env, corev1.EnvVar{Name: environment(flag), Value: "1"})
 	return pod
+}
+
+// Holding is the cluster with a quota that a database of so many bytes is not above: its member must not come back with less before the
+// database is defragmented.
+func Holding(c *v1beta1.EtcdCluster, size int64) *v1beta1.EtcdCluster {
+	if c.QuotaBytes() >= size {
+		return c
+	}
+	holding := c.DeepCopy()
+	holding.Spec.Etcd.Quota = resource.NewQuantity(size, resource.BinarySI)
+	return holding
 }
 
 // environment is the variable that etcd takes for a flag.

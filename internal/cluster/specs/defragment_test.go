@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
@@ -40,6 +43,16 @@ func TestDefragmentingPods(t *testing.T) {
 		plain := specs.Pod(c, "example-0", forming())
 		if pod := specs.Defragmenting(c, plain.DeepCopy()); len(pod.Spec.Containers[0].Env) != len(plain.Spec.Containers[0].Env) {
 			t.Errorf("--%s is set twice", flag)
+		}
+	}
+}
+
+// TestQuotaWhileDefragmenting: a quota that is less than the database comes once that is defragmented.
+func TestQuotaWhileDefragmenting(t *testing.T) {
+	c := with(func(s *v1beta1.EtcdClusterSpec) { s.Etcd.Quota = ptr.To(resource.MustParse("64Mi")) })
+	for size, want := range map[int64]int64{80 << 20: 80 << 20, 60 << 20: 64 << 20} {
+		if got := specs.QuotaOf(specs.Pod(specs.Holding(c, size), "example-0", forming())); got != want {
+			t.Errorf("a database of %d: quota %d, want %d", size, got, want)
 		}
 	}
 }
