@@ -74,7 +74,9 @@ const (
 	// AnnotationCheckHashes asks on an EtcdCluster for the data of all voters to be compared, once for each value. Users set it, to the time
 	// for example.
 	AnnotationCheckHashes = "etcd-operator.dev/check-hashes"
-	// AnnotationDefragments marks a Pod whose etcd defragments its database as it starts.
+	// AnnotationDefragments marks a Pod that was made to defragment its database as it starts. Its container reads the value at each start, in
+	// MiB that are free at least: 1 for the start that is meant, and 0, which is never, for those after it. Pods of releases up to 0.9 have
+	// "true", and defragment at each start.
 	AnnotationDefragments = "etcd-operator.dev/defragments"
 	// AnnotationImage holds, on a Pod whose image the operator is configured with for its
 	// version, that image. Without it the image is the user's, or etcd's own.

@@ -120,6 +120,7 @@ type Pod struct {
 	Unchecked          bool   // its container would start on data that is not that of its peers, and is not to
 	Forced             bool   // it was started with --force-new-cluster
 	Defragments        bool   // its etcd has defragmented its database as it started; not of one that is to be made again for it
+	DefragmentsAgain   bool   // its container was started to defragment, and would do so again each time that it starts
 	Quota              int64  // bytes that its etcd was started with, at which it raises NOSPACE; 0 if that is not known
 	OldCABundle        bool   // it was made with other authorities than are trusted now
 	PredatesRevocation bool   // it may have connections by certificates that were revoked since it was made

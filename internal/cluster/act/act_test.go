@@ -293,6 +293,12 @@ var steps = []struct {
 		set: func(t *testing.T) *scene { return newScene(t, example(), seen(), pod("a-1", "pod-1")) },
 	},
 	{
+		step: plan.MarkPods{As: plan.Plain, Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}}, writes: 1,
+		set: func(t *testing.T) *scene {
+			return newScene(t, example(), seen(), specs.Defragmenting(example(), pod("a-1", "pod-1")))
+		},
+	},
+	{
 		step: plan.MarkPods{Pods: []plan.PodRef{{Name: "a-1", UID: "pod-1"}}, As: plan.Attach}, writes: 1,
 		set: func(t *testing.T) *scene {
 			away := pod("a-1", "pod-1")

@@ -151,6 +151,8 @@ func (a *Actor) markPods(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.
 				specs.CompareAtStart(c, pod)
 			case plan.Comparing: // likewise
 				specs.CompareAtStart(c, pod)
+			case plan.Plain: // likewise
+				specs.StartPlainly(pod)
 			}
 		})
 	}

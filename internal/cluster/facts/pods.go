@@ -72,6 +72,8 @@ func podFacts(pod *corev1.Pod) cluster.Pod {
 		Lingers:  specs.Lingers(pod),
 		Settling: isReplaced(pod, etcd),
 		Entry:    specs.Entry(pod),
+
+		DefragmentsAgain: specs.DefragmentsAgain(pod),
 	}
 }
 

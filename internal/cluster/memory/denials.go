@@ -263,6 +263,8 @@ func isUndone(m cluster.Member, mark marking) bool {
 		return m.Pod.IsDetached() || m.Pod.LabelsMissing
 	case mark.as == plan.Comparing:
 		return m.Pod.Unchecked
+	case mark.as == plan.Plain:
+		return m.Pod.DefragmentsAgain
 	default:
 		return !m.Pod.IsDetached()
 	}

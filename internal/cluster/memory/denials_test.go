@@ -279,6 +279,8 @@ func TestLabelThatIsChangedBack(t *testing.T) {
 	out.Clients = cluster.Leaving
 	unchecked := pod
 	unchecked.Unchecked = true
+	again := pod
+	again.DefragmentsAgain = true
 	ref := []plan.PodRef{{Name: "a-1", UID: "u"}}
 	for _, test := range []struct {
 		step          plan.Step
@@ -293,6 +295,7 @@ func TestLabelThatIsChangedBack(t *testing.T) {
 			cluster.Member{Pod: pod},
 			plan.DeletePods{Pods: ref},
 		},
+		{plan.MarkPods{Pods: ref, As: plan.Plain}, cluster.Member{Pod: again}, cluster.Member{Pod: pod}, plan.DeletePods{Pods: ref}},
 		{plan.Quarantine{Name: "a-1"}, cluster.Member{Volume: cluster.Kept}, cluster.Member{}, nil},
 	} {
 		var known denials

@@ -46,6 +46,10 @@ func neglect(w *world) string {
 		return "a downgrade is enabled while a member is to join, which etcd refuses then"
 	case keepsExchanged(w):
 		return "a member is not replaced although all are well and another one is wanted in its place"
+	case w.view.Count(cluster.IsListed, cluster.HasPod, func(m cluster.Member) bool {
+		return m.Pod.DefragmentsAgain && !m.Pod.IsTerminating()
+	}) > 0 && w.view.Want.Size > 0:
+		return "a container would defragment each time that it starts"
 	case keepsFull(w):
 		return "etcd takes no writes although all voters are well"
 	case keepsHollow(w):

@@ -44,6 +44,7 @@ var repairs = policy{
 		rule("introduce both authorities", introduceBoth, "introduces the other authority, too, before members mount one of two"),
 		rule("ensure needed objects", ensureObjects, "applies what members need to start; before the cluster has formed, all objects"),
 		rule("wait for certificates", awaitCertificates, "starts no member, where none runs, before there are certificates that serve"),
+		rule("defragment once", defragmentOnce, "has containers that were started to defragment start plainly from then on"),
 		rule("detach foreign data", detachForeign, "detaches members that run on the data of another cluster from the client Service"),
 		rule("leave data of another namespace alone", leaveMoved, "refuses data whose member list names another namespace"),
 		rule("set initial-cluster-state", setInitialClusterState, "tells containers that the cluster exists: none forms it again"),

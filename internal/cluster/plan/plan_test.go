@@ -503,6 +503,12 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "due", "held-up":
 		m.HeldUp = word == "held-up"
 		w.view.Record.Defragmenting = cluster.Defragmenting{Member: m.Name, Pod: m.Pod.UID, Size: 800 << 20}
+	case "again":
+		m.Pod.DefragmentsAgain, w.fate(m.Name).armed = true, true
+	case "undefragmented":
+		m.Pod.Defragments = true
+		w.view.Record.Defragmenting = cluster.Defragmenting{Member: m.Name, Size: toyFull}
+		w.fate(m.Name).fragmented, w.fate(m.Name).inVain = true, true
 	case "defragments":
 		m.Pod.Defragments = true
 		w.view.Record.Defragmenting = cluster.Defragmenting{Member: m.Name, Size: 800 << 20}

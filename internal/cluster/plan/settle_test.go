@@ -263,6 +263,7 @@ func (w *world) run(m *cluster.Member) {
 	if m.Pod.Phase == cluster.Placed && (alive || m.Pod.Silent != "") {
 		m.Pod.Phase = cluster.Running
 	}
+	m.Pod.DefragmentsAgain = f.armed && m.Pod.Phase == cluster.Running
 	m.Pod.Proven = m.Pod.Proven || m.Pod.Ready
 	if m.Pod.IsDetached() {
 		m.Pod.Clients = cluster.Gone

@@ -12,6 +12,12 @@ import (
 // too, and a quorum serves meanwhile. Which one restarts is written into the status first; facts then count its Pod as outdated
 // until it is one that defragments.
 
+// defragmentOnce is asked as soon as a container runs that was started to defragment, and before anything that may wait: when it starts again,
+// in a crash or as its node restarts, there may be no room for a copy of its data.
+func defragmentOnce(v cluster.View) Step {
+	return markAll(v, Plain, func(m cluster.Member) bool { return m.Pod.DefragmentsAgain })
+}
+
 // giveUpDefragmenting ends a defragmentation that fails, for want of room for example, or whose member does not come to restart: others
 // wait for it.
 func giveUpDefragmenting(v cluster.View) Step {
@@ -54,6 +60,10 @@ func endDefragmenting(v cluster.View) Step {
 	m, _ := v.Member(v.Record.Defragmenting.Member)
 	if !m.Pod.Defragments || !cluster.IsSteady(m) {
 		return nil
+	}
+	if d := v.Record.Defragmenting; m.DBSize >= d.Size && m.InUse < d.Size/10*9 {
+		return RecordDefragmented(v, "its database is as large as it was: see how its container ended before, and --bootstrap-defrag-threshold-"+
+			"megabytes in spec.etcd.extraArgs")
 	}
 	return RecordDefragmented(v, "")
 }

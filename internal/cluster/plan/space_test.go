@@ -24,7 +24,7 @@ func (w *world) space() {
 		if !m.Answers {
 			continue
 		}
-		f.fragmented = f.fragmented && !m.Pod.Defragments
+		f.fragmented = f.fragmented && (!m.Pod.Defragments || f.inVain)
 		m.Pod.Quota, m.DBSize, m.InUse = toyQuota+w.view.Record.Grown, toyPlain, toyPlain
 		if w.full && w.history || f.brimming {
 			m.InUse = toyFull

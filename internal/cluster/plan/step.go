@@ -184,6 +184,8 @@ const (
 	Existing
 	// Comparing: its container compares the data of its member with that of its peers when it starts.
 	Comparing
+	// Plain: its container, which was started to defragment, starts plainly from then on.
+	Plain
 )
 
 // Requeue says when the cluster is to be observed again. The pauses are in internal/cluster/memory.
@@ -254,6 +256,8 @@ func (s MarkPods) meta() Meta {
 		return Meta{Event: "InitialClusterStateSet"}
 	case Comparing:
 		return Meta{Event: "InitialCorruptCheckEnabled"}
+	case Plain:
+		return Meta{Event: "DefragmentedOnce"}
 	case Detach:
 	}
 	return Meta{Event: "MemberDetached", Disturbs: true}

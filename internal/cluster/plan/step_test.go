@@ -44,6 +44,7 @@ func TestWhatDisturbs(t *testing.T) {
 		plan.MarkPods{As: plan.Attach},
 		plan.MarkPods{As: plan.Existing},
 		plan.MarkPods{As: plan.Comparing},
+		plan.MarkPods{As: plan.Plain},
 	}
 	for _, step := range disturb {
 		if !plan.KindOf(step).Disturbs {

@@ -54,6 +54,8 @@ func (s MarkPods) String() string {
 		return "set initial-cluster-state of " + list(Names(s.Pods)) + " to existing"
 	case Comparing:
 		return "enable InitialCorruptCheck of " + list(Names(s.Pods))
+	case Plain:
+		return "have " + list(Names(s.Pods)) + " not defragment when its container starts again"
 	case Detach:
 	}
 	return "detach " + list(Names(s.Pods)) + " from the client service"

@@ -70,6 +70,8 @@ type fate struct {
 	away        int8   // looks until its container runs again by itself
 	fragmented  bool   // a defragmentation gives back what its database takes of its quota
 	brimming    bool   // its data itself takes that
+	inVain      bool   // its etcd was started to defragment, and did not
+	armed       bool   // each start of its container defragments
 	tried       bool   // it could not be defragmented, which is not tried again for a while
 	serves      way    // as its Pod was made
 	listed      way    // as etcd lists it
@@ -331,6 +333,8 @@ func (w *world) mark(pod plan.PodRef, as plan.Mark) {
 		if m.Pod.UID == pod.UID {
 			m.Pod.Entry, m.Pod.Unchecked = w.enters(*m), false
 		}
+	case plan.Plain:
+		w.fate(pod.Name).armed = w.fate(pod.Name).armed && m.Pod.UID != pod.UID
 	case plan.Comparing:
 		m.Pod.Unchecked = m.Pod.Unchecked && m.Pod.UID != pod.UID
 	}
@@ -349,6 +353,7 @@ func (w *world) start(name string) {
 		m.Pod.Entry = w.enters(*m)
 	}
 	f := w.fate(name)
+	f.armed = m.Pod.Defragments
 	f.stale, f.cramped, f.bare, f.initial = false, false, w.cannotMount(), w.listed()
 	w.fate(name).trust, w.fate(name).reopened, w.fate(name).serves = w.rotating.trust, w.rotating.open, w.wantedWay()
 	if !w.view.Want.Ephemeral && m.Volume == cluster.NoVolume {

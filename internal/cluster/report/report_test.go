@@ -740,6 +740,7 @@ func everyStep() []plan.Step {
 		plan.MarkPods{As: plan.Attach},
 		plan.MarkPods{As: plan.Existing},
 		plan.MarkPods{As: plan.Comparing},
+		plan.MarkPods{As: plan.Plain},
 		plan.UpdateImage{Name: "a-1"},
 		plan.ResizePod{Name: "a-1"},
 		plan.Downgrade{To: "3.6"},

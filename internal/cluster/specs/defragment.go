@@ -17,11 +17,11 @@ const (
 	experimental    = "experimental-"
 )
 
-// Defragmenting has a Pod's etcd, of the version in the spec, defragment its database as it starts. It is no part of the Pod's
-// fingerprint. The flag is set by the environment, where etcd leaves alone what it does not know: the image of a Pod may be exchanged in
+// Defragmenting has a Pod's etcd, of the version in the spec, defragment its database as it starts, until StartPlainly. It is no part of
+// the Pod's fingerprint. The flag is set by the environment, where etcd leaves alone what it does not know: the image of a Pod may be exchanged in
 // place.
 func Defragmenting(c *v1beta1.EtcdCluster, pod *corev1.Pod) *corev1.Pod {
-	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationDefragments, "true")
+	StartPlainly(pod)
 	for _, flag := range []string{defragmentAbove, experimental + defragmentAbove} {
 		if _, given := c.Spec.Etcd.ExtraArgs[flag]; given {
 			return pod // etcd refuses to start with a setting that it finds twice
@@ -32,8 +32,25 @@ func Defragmenting(c *v1beta1.EtcdCluster, pod *corev1.Pod) *corev1.Pod {
 		flag = experimental + flag
 	}
 	etcd := Etcd(pod)
-	etcd.Env = append(etcd.Env, corev1.EnvVar{Name: environment(flag), Value: "1"})
+	etcd.Env = append(etcd.Env, fromAnnotation(environment(flag), v1beta1.AnnotationDefragments))
+	pod.Annotations[v1beta1.AnnotationDefragments] = always
 	return pod
+}
+
+// always and never are the values of the setting: so many MiB have to be free, and 0 turns it off.
+const always, never = "1", "0"
+
+// StartPlainly has a Pod that was made to defragment not do so when its container starts again: there may be no room by then.
+func StartPlainly(pod *corev1.Pod) {
+	metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationDefragments, never)
+}
+
+// DefragmentsAgain says whether a Pod's container has been started to defragment, and would do so again each time that it starts. Those of
+// releases up to 0.9 do, and cannot be told otherwise.
+func DefragmentsAgain(pod *corev1.Pod) bool {
+	etcd := EtcdStatus(pod)
+	started := etcd.State.Running != nil || etcd.State.Terminated != nil || etcd.LastTerminationState.Terminated != nil
+	return started && pod.Annotations[v1beta1.AnnotationDefragments] == always
 }
 
 // Holding is the cluster with a quota that a database of so many bytes is not above: its member must not come back with less before the
@@ -52,7 +69,7 @@ func environment(flag string) string {
 	return "ETCD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// IsDefragmenting says whether a Pod's etcd defragments its database as it starts.
+// IsDefragmenting says whether a Pod was made to defragment its database as it starts.
 func IsDefragmenting(pod *corev1.Pod) bool {
 	return pod.Annotations[v1beta1.AnnotationDefragments] != ""
 }

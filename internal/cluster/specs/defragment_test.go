@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
@@ -15,6 +16,7 @@ import (
 // TestDefragmentingPods: one setting of two, since etcd 3.6 refuses both, none where the user has set it, and no other fingerprint: a
 // member that has been defragmented does not restart for it.
 func TestDefragmentingPods(t *testing.T) {
+	const annotated = "metadata.annotations['etcd-operator.dev/defragments']"
 	for version, want := range map[string]string{
 		"3.5.35": "ETCD_EXPERIMENTAL_BOOTSTRAP_DEFRAG_THRESHOLD_MEGABYTES", "3.6.16": "ETCD_BOOTSTRAP_DEFRAG_THRESHOLD_MEGABYTES",
 		"3.7.3": "ETCD_BOOTSTRAP_DEFRAG_THRESHOLD_MEGABYTES",
@@ -24,7 +26,7 @@ func TestDefragmentingPods(t *testing.T) {
 		pod := specs.Defragmenting(c, plain.DeepCopy())
 		var set []string
 		for _, variable := range pod.Spec.Containers[0].Env {
-			if strings.Contains(variable.Name, "DEFRAG") && variable.Value == "1" {
+			if strings.Contains(variable.Name, "DEFRAG") && variable.ValueFrom.FieldRef.FieldPath == annotated {
 				set = append(set, variable.Name)
 			}
 		}
@@ -44,6 +46,26 @@ func TestDefragmentingPods(t *testing.T) {
 		if pod := specs.Defragmenting(c, plain.DeepCopy()); len(pod.Spec.Containers[0].Env) != len(plain.Spec.Containers[0].Env) {
 			t.Errorf("--%s is set twice", flag)
 		}
+	}
+}
+
+// TestDefragmentingOnce: the start that is meant, and no other one of the same container.
+func TestDefragmentingOnce(t *testing.T) {
+	c := with(func(*v1beta1.EtcdClusterSpec) {})
+	pod := specs.Defragmenting(c, specs.Pod(c, "example-0", forming()))
+	running := corev1.ContainerStatus{Name: "etcd", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+	failed := corev1.ContainerStatus{Name: "etcd", LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}
+	for _, status := range []corev1.ContainerStatus{{Name: "etcd"}, running, failed} {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{status}
+		if got := specs.DefragmentsAgain(pod); got != (status.State.Running != nil || status.LastTerminationState.Terminated != nil) {
+			t.Errorf("%+v: again: %t", status, got)
+		}
+	}
+	if specs.StartPlainly(pod); pod.Annotations["etcd-operator.dev/defragments"] != "0" || specs.DefragmentsAgain(pod) || !specs.IsDefragmenting(pod) {
+		t.Errorf("it would defragment again: %v", pod.Annotations)
+	}
+	if pod.Annotations["etcd-operator.dev/defragments"] = "true"; specs.DefragmentsAgain(pod) || !specs.IsDefragmenting(pod) {
+		t.Error("a Pod of an earlier release cannot be told otherwise")
 	}
 }
 
