@@ -142,14 +142,21 @@ func (j *builder) fragmented(m cluster.Member) string {
 	last := lastDefragmentation(j.c, m.Name)
 	asked := j.c.Annotations[v1beta1.AnnotationDefragment]
 	switch {
-	case !m.Answers || m.InUse == 0 || j.v.Want.Ephemeral || j.BackingUp != "":
+	case !m.Answers || m.InUse == 0 || m.NoRoom != "" && j.isGrowing(m.Name) || j.BackingUp != "":
 		return ""
 	case asked != "" && asked != last.Request:
 		return fmt.Sprintf("the annotation %s asks for it", v1beta1.AnnotationDefragment)
-	case d.Mode == v1beta1.DefragmentOff, j.isRecent(last.Time.Time, betweenDefragmentations), !isOpen(d.Window, j.Now):
+	case j.v.Want.Ephemeral, d.Mode == v1beta1.DefragmentOff, j.isRecent(last.Time.Time, betweenDefragmentations), !isOpen(d.Window, j.Now):
 		return ""
 	}
 	return worthwhile(j.c, m, free, j.capacity(m.Name))
+}
+
+// isGrowing says whether a member's volume is about to be larger, which it is not while Kubernetes or its storage refuses that.
+func (j *builder) isGrowing(member string) bool {
+	wanted := j.c.VolumeSize()
+	refused := slices.ContainsFunc(j.v.Refused, func(o cluster.Object) bool { return o.Name == member })
+	return !j.v.Want.Ephemeral && !refused && j.capacity(member) > 0 && j.capacity(member) < wanted.Value()
 }
 
 // worthwhile says what a defragmentation gives back, if that is enough by the spec. A cluster of one is away meanwhile, so that it has

@@ -314,3 +314,43 @@ func TestNoDefragmentationOfEphemeralMembers(t *testing.T) {
 		}
 	}
 }
+
+// TestDefragmentationWithoutRoom: a member is to be defragmented all the same, so that the reason is said, unless its volume is growing. It is
+// not tried again at each look.
+func TestDefragmentationWithoutRoom(t *testing.T) {
+	for what, test := range map[string]struct {
+		set  func(*scene)
+		want bool
+	}{
+		"no room": {want: true},
+		"its volume grows": {set: func(s *scene) {
+			size := resource.MustParse("4Gi")
+			s.c.Spec.Storage.Size = &size
+		}},
+		"its volume may not grow": {want: true, set: func(s *scene) {
+			size := resource.MustParse("4Gi")
+			s.c.Spec.Storage.Size = &size
+			for _, name := range []string{"a-0", "a-1", "a-2"} {
+				metav1.SetMetaDataAnnotation(&s.claim(name).ObjectMeta, v1beta1.AnnotationGrowthRefused, "4Gi "+now.Format(time.RFC3339)+" its class says no")
+			}
+		}},
+		"it was tried": {set: last(time.Minute)},
+		"asked for with ephemeral storage": {want: true, set: func(s *scene) {
+			s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("2Gi")}}
+			s.c.Annotations = map[string]string{v1beta1.AnnotationDefragment: "now"}
+		}},
+		"ephemeral storage": {set: func(s *scene) {
+			s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("2Gi")}}
+		}},
+	} {
+		s := newScene(t)
+		rules(v1beta1.Defragmentation{FreePercent: 45, QuotaPercent: 75})(s)
+		s.twist = func(_ string, status *etcd.Status) { status.DBSize, status.DBSizeInUse = 1500*mib, 700*mib }
+		if test.set != nil {
+			test.set(s)
+		}
+		if m := s.member("a-1"); m.NoRoom == "" || (m.Fragmented != "") != test.want {
+			t.Errorf("%s: %q, %q", what, m.Fragmented, m.NoRoom)
+		}
+	}
+}

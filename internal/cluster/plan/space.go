@@ -45,8 +45,11 @@ func giveUpDefragmenting(v cluster.View) Step {
 // heldUpBy says what a restart waits for; empty if that is not known.
 func heldUpBy(v cluster.View, m cluster.Member) string {
 	for _, step := range []Step{readEtcd(v), keepQuorum(v), finishLearner(v), awaitHealth(v), guards(v), startAnew(v, m)} {
-		if step != nil && Rests(step) {
-			return ": " + step.String()
+		if wait, waits := step.(Wait); waits {
+			return ": waiting for " + wait.For
+		}
+		if refusal, refuses := step.(Refuse); refuses {
+			return ": " + refusal.Because
 		}
 	}
 	return ""
@@ -140,13 +143,13 @@ func makeRoom(v cluster.View, alarms cluster.Alarms) Step {
 }
 
 // defragment begins with the next member whose database is to be defragmented, the leader last. It would restart behind a change that is
-// held up, and so does not begin.
+// held up, and so does not begin. One that has no room is begun, too, and given up at once: then somebody reads why.
 func defragment(v cluster.View) Step {
 	if isBusy(v) || guards(v) != nil {
 		return nil
 	}
 	for _, m := range leaderLast(v.Select(cluster.IsVoter, cluster.IsSteady)) {
-		if m.Fragmented != "" && m.NoRoom == "" {
+		if m.Fragmented != "" {
 			return RecordDefragmenting(v, m, m.Fragmented)
 		}
 	}

@@ -28,7 +28,7 @@ func (a *app) defrag() *cobra.Command {
 		Use: "defrag CLUSTER", Short: "Have every member defragmented",
 		Long: "Ask for every member of a cluster to be defragmented, also where the rules of spec.maintenance would not do it now.\n" +
 			"Members restart for it, one at a time, the leader last, and clients notice nothing. It waits for a backup that is being\n" +
-			"written, and leaves out a member whose volume has no room for a copy of its data.\n" +
+			"written. A member whose volume has no room for a copy of its data does not restart, and the reason is said.\n" +
 			"With --wait follow it until it is done. Ctrl-C stops waiting, not the defragmentation.\n\n" +
 			"Exit code with --wait: 0 defragmented; 2 a member could not be; 3 not finished in time.",
 		Args: ofOne,
