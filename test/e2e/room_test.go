@@ -1,13 +1,18 @@
 package e2e
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
@@ -100,4 +105,47 @@ func room() {
 		Expect(members(c)).To(Equal(known))
 		tells(c, "HistoryCompacted", "AlarmDisarmed")
 	})
+
+	It("fault 26: a database that is full at the default size and quota makes room by itself, with six tenths of it in use", func() {
+		c := create(newCluster(namespace, "whole", func(spec *v1beta1.EtcdClusterSpec) { spec.Storage.Size = nil }))
+		known, quota := members(c), now(c).QuotaBytes()
+		AddReportEntry("quota", v1beta1.SizeOf(quota))
+		fillMostly(c, quota/10*6)
+		full := time.Now()
+		Eventually(func(g Gomega) {
+			askOnce(g, c, func(_ context.Context, etcd *clientv3.Client) error { return puts(etcd, "after")() })
+		}).WithTimeout(15 * time.Minute).Should(Succeed())
+		AddReportEntry("writable again", time.Since(full).Round(100*time.Millisecond).String())
+		settles(c)
+		Expect(members(c)).To(Equal(known))
+		for _, m := range now(c).Status.Members {
+			Expect(m.LastDefragmentation).To(HaveValue(HaveField("Failure", "")), m.Name)
+			Expect(m.LastDefragmentation.After.Value()).To(BeNumerically("~", quota/10*6, quota/10), m.Name)
+		}
+		tells(c, "HistoryCompacted", "AlarmDisarmed")
+	})
+}
+
+// fillMostly writes so many bytes of data, and then the last key again and again, until etcd takes no more. The values are of a size of
+// which the log between two snapshots has its room on the volume.
+func fillMostly(c *v1beta1.EtcdCluster, bytes int64) {
+	GinkgoHelper()
+	const size, atOnce = 32 << 10, 16
+	etcd, written, value := dial(c), atomic.Int64{}, strings.Repeat("x", size)
+	defer etcd.Close()
+	limited, cancel := context.WithTimeout(ctx, time.Hour)
+	defer cancel()
+	var writers sync.WaitGroup
+	for range atOnce {
+		writers.Go(func() {
+			for limited.Err() == nil {
+				_, err := etcd.Put(limited, fmt.Sprint("data/", min(written.Add(1), bytes/size)), value)
+				if errors.Is(err, rpctypes.ErrNoSpace) {
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	Expect(limited.Err()).NotTo(HaveOccurred())
 }
