@@ -59,7 +59,7 @@ type Member struct {
 	Complaint    string // alarms that it reports
 
 	Fragmented string // why its database is to be defragmented by the rules of the spec; empty if it is not
-	Tried      bool   // it was defragmented less than a minute ago
+	Tried      bool   // it was defragmented less than a minute ago, or in vain less than ten minutes ago
 	HeldUp     bool   // it was chosen to be defragmented ten minutes ago, and its Pod is the one that it had then
 	NoRoom     string // why its volume does not hold a copy of its data beside it, which a defragmentation makes; empty if it does
 

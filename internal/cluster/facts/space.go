@@ -20,6 +20,8 @@ const (
 	betweenDefragmentations = 2 * time.Hour
 	// tried is the least time between two defragmentations of a member that is full.
 	tried = time.Minute
+	// triedInVain is that after one that has failed: each takes the member away for as long as it reads its database and its log.
+	triedInVain = 10 * time.Minute
 	// growAbove is the share of its quota in percent that a member's data takes when volumes grow. Only a part is left by then that may be
 	// filled before they have.
 	growAbove = 70
@@ -43,7 +45,8 @@ func (j *builder) space() {
 		m.Pod.Quota = specs.QuotaOf(pod)
 		m.NoRoom = j.noRoom(*m)
 		m.Fragmented = j.fragmented(*m)
-		m.Tried = j.isRecent(lastDefragmentation(j.c, name).Time.Time, tried)
+		last := lastDefragmentation(j.c, name)
+		m.Tried = j.isRecent(last.Time.Time, tried) || last.Failure != "" && j.isRecent(last.Time.Time, triedInVain)
 		if isChosen && !m.Pod.Defragments || !isChosen && m.Pod.Defragments && m.Pod.Failing {
 			m.Pod.Change = cluster.Rebuild
 		}

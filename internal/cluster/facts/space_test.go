@@ -354,3 +354,24 @@ func TestDefragmentationWithoutRoom(t *testing.T) {
 		}
 	}
 }
+
+// TestDefragmentationThatFailed: a member that is full is not taken away each minute for a defragmentation that its disk has no room for.
+func TestDefragmentationThatFailed(t *testing.T) {
+	for what, test := range map[string]struct {
+		ago     time.Duration
+		failure string
+		tried   bool
+	}{
+		"a moment ago":           {ago: 30 * time.Second, tried: true},
+		"two minutes ago":        {ago: 2 * time.Minute},
+		"failed two minutes ago": {ago: 2 * time.Minute, failure: "no space left on device", tried: true},
+		"failed long ago":        {ago: 11 * time.Minute, failure: "no space left on device"},
+	} {
+		s := newScene(t)
+		last(test.ago)(s)
+		s.c.Status.Members[1].LastDefragmentation.Failure = test.failure
+		if m := s.member("a-1"); m.Tried != test.tried {
+			t.Errorf("%s: tried is %t", what, m.Tried)
+		}
+	}
+}
