@@ -198,7 +198,7 @@ func TestWhatHasAProcessStartedAgain(t *testing.T) {
 	}
 }
 
-// TestOrder is what a process gets: followers first, and hashes where they hold up no client for long.
+// TestOrder is what a process gets: followers first, and up to which size it may ask for hashes, which hold up clients.
 func TestOrder(t *testing.T) {
 	s := seen()
 	v := builder.Facts(s)
@@ -222,11 +222,10 @@ func TestOrder(t *testing.T) {
 	if job.Annotations[v1beta1.AnnotationAsked] != v.For || job.Name != "a-log" {
 		t.Errorf("%+v", job.ObjectMeta)
 	}
-	s.Cluster.Status.Members[1].DBSize = resource.NewQuantity(1<<30, resource.BinarySI)
 	s.Cluster.Spec.Backup.Continuous = &v1beta1.Continuous{}
 	s.Cluster.Spec.Backup.Encryption = &v1beta1.BackupEncryption{Recipients: []string{"age1one", "age1two"}}
 	order, err = jobspec.ParseOrder(builder.Job(s, v).Spec.Template.Spec.Containers[0].Args[1])
-	if err != nil || order.Follow.Hash != 0 || order.Follow.Flush != time.Second || order.Follow.SegmentSize != 8<<20 {
+	if err != nil || order.Follow.HashBelow != 256<<20 || order.Follow.Flush != time.Second || order.Follow.SegmentSize != 8<<20 {
 		t.Errorf("%+v, %v", order.Follow, err)
 	}
 	if got := order.Follow.Recipients; len(got) != 2 || got[0] != "age1one" || got[1] != "age1two" {

@@ -33,20 +33,8 @@ const (
 func (b JobBuilder) Job(seen Seen, v View) *batchv1.Job {
 	order := b.order(seen)
 	order.Follow.Base = v.Status.Base.Revision
-	if isSmall(seen.Cluster) {
-		order.Follow.Hash = hashEvery
-	}
+	order.Follow.Hash, order.Follow.HashBelow = hashEvery, hashBelow
 	return jobs.MadeFor(jobs.Follow(seen.Cluster, seen.Store, order, b.Image), v.For)
-}
-
-func isSmall(c *v1beta1.EtcdCluster) bool {
-	largest := int64(0)
-	for _, m := range c.Status.Members {
-		if m.DBSize != nil {
-			largest = max(largest, m.DBSize.Value())
-		}
-	}
-	return largest > 0 && largest <= hashBelow
 }
 
 // order is what does not change while one process keeps the log.

@@ -176,6 +176,8 @@ type FollowOrder struct {
 	SegmentSize int           `json:"segmentSize"`
 	// Hash is how often a member is asked for the hash of all keys, which holds up writes. 0: never.
 	Hash time.Duration `json:"hash,omitempty"`
+	// HashBelow is the size in bytes up to which a database is hashed.
+	HashBelow int64 `json:"hashBelow,omitempty"`
 }
 
 // What Rescue leaves below ScratchFolder, beside ScratchData and ScratchFacts: the certificates of the etcd that is started there, and

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"iter"
@@ -68,8 +69,38 @@ func (j job) sources() (func(context.Context) (logwriter.Source, error), error) 
 		if err != nil {
 			return nil, &sourceError{m.Name, err}
 		}
-		return client, nil
+		return logSource{client, j, config}, nil
 	}, nil
+}
+
+// logSource is a member that is read.
+type logSource struct {
+	etcd.Client
+	job    job
+	config *tls.Config
+}
+
+// HashKV asks a follower if one answers, not the member that is read: that may have become the leader.
+func (s logSource) HashKV(ctx context.Context, revision int64) (etcd.Hash, error) {
+	member, err := hashedBy(s.job.ask(ctx, s.config, s.job.Follow.Members), s.job.Follow)
+	if err != nil {
+		return etcd.Hash{}, err
+	}
+	return member.client.HashKV(ctx, revision)
+}
+
+// hashedBy is the best member to ask for the hash of its data: writes to it wait meanwhile. None is asked while its database is larger than
+// the order allows: it may have grown since.
+func hashedBy(all []candidate, o *jobspec.FollowOrder) (candidate, error) {
+	fit, unfit := rank(all, o.ClusterID)
+	switch {
+	case len(fit) == 0:
+		return candidate{}, none(unfit, "hashes its data", "no member can hash its data")
+	case fit[0].status.DBSize > o.HashBelow:
+		return candidate{}, fmt.Errorf("the database of %s has %d bytes, more than %d", fit[0].member.Name, fit[0].status.DBSize, o.HashBelow)
+	default:
+		return fit[0], nil
+	}
 }
 
 // logged reports how far the log is.

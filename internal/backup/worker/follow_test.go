@@ -33,7 +33,7 @@ func (r *running) follow(base int64) jobspec.Order {
 	return jobspec.Order{Verb: jobspec.Follow, Operator: "0.5.0", Follow: &jobspec.FollowOrder{
 		Namespace: "default", Cluster: "example", Lineage: fmt.Sprintf("%016s-0", b.ClusterID), ClusterID: b.ClusterID, Base: base,
 		Members: b.Members,
-		Flush:   20 * time.Millisecond, SegmentSize: 1 << 20, Hash: time.Millisecond,
+		Flush:   20 * time.Millisecond, SegmentSize: 1 << 20, Hash: time.Millisecond, HashBelow: 1 << 30,
 	}}
 }
 

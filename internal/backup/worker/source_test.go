@@ -85,3 +85,22 @@ func TestBlame(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLogAsksFollowersForHashes: a member holds up writes while it hashes, so that it is no leader where a follower answers, and has little data.
+func TestLogAsksFollowersForHashes(t *testing.T) {
+	o := &jobspec.FollowOrder{ClusterID: "c1", HashBelow: 256 << 20}
+	large := func(c *candidate) { c.status.DBSize = 257 << 20 }
+	for what, c := range map[string]struct {
+		all  []candidate
+		want string
+	}{
+		"a follower":             {[]candidate{member(1, 9), member(2, 5)}, "m2"},
+		"the leader alone":       {[]candidate{member(1, 9)}, "m1"},
+		"one that has grown":     {[]candidate{member(1, 9, large), member(2, 5, large)}, ""},
+		"nobody, as none answer": {nil, ""},
+	} {
+		if found, err := hashedBy(c.all, o); found.member.Name != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %q, %v", what, found.member.Name, err)
+		}
+	}
+}
