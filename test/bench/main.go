@@ -52,6 +52,7 @@ var benchmarks = []benchmark{
 	{name: "gap-rotate", run: disturbance{3, (*bench).rotateAuthorities}.named("gap-rotate")},
 	{name: "gap-reissue", run: disturbance{3, (*bench).reissue}.named("gap-reissue")},
 	{name: "gap-defrag", run: defragment},
+	{name: "gap-compare", run: compare},
 	{name: "nospace", run: noSpace},
 	{name: "gap-loss", run: lossOfVolume},
 	{name: "gap-handover", run: handOver},
