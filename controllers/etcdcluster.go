@@ -80,11 +80,11 @@ func (r *EtcdClusterReconciler) observe(ctx context.Context, key types.Namespace
 		return nil, err
 	}
 	r.secrets.Look(ec, slices.Concat(certs.Names(ec), []string{ec.RootSecret()}, ec.SourceSecrets())...)
-	seen, err := r.Observer.Cluster(ctx, ec)
+	known := r.memories.Of(key)
+	seen, err := r.Observer.Cluster(ctx, ec, known.Hashes())
 	if err != nil {
 		return nil, err
 	}
-	known := r.memories.Of(key)
 	if known.IsSpeedDue(seen.Now) {
 		if err := r.Observer.Speed(ctx, &seen); err != nil {
 			return nil, err
@@ -120,8 +120,8 @@ func failureOf(e memory.Ending) error {
 func (r *EtcdClusterReconciler) again(look *clusterLook, _ plan.Step) time.Duration {
 	pause := pauseAfter(look.step, look.ending, look.known.Row(look.step, look.ending, r.Actor.Now()))
 	switch {
-	case look.Hashes.First:
-		return min(pause, differsPause)
+	case look.Hashes.First, len(look.Hashes.Read) > 0:
+		return min(pause, comparesPause)
 	case look.Count(cluster.IsVoter, cluster.IsNearQuota) > 0:
 		return min(pause, nearQuotaPause)
 	case look.known.SuspectsSlow():
@@ -134,8 +134,9 @@ func (r *EtcdClusterReconciler) again(look *clusterLook, _ plan.Step) time.Durat
 // suspectsPause is before the next look at a member that may be slow: a slow leader is to be left within a minute.
 const suspectsPause = 5 * time.Second
 
-// differsPause is before members whose data was found to differ are compared again.
-const differsPause = time.Second
+// comparesPause is before members whose data was found to differ are compared again, and before a comparison goes on: a member that was
+// asked applies meanwhile what it has not while it was.
+const comparesPause = time.Second
 
 // nearQuotaPause is between two looks at a cluster that may reach its quota.
 const nearQuotaPause = 5 * time.Second

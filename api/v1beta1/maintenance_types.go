@@ -24,10 +24,11 @@ type Maintenance struct {
 
 	// corruptionCheck says whether members' data is compared. On: etcd does not start on data that is not that of its peers, and compares
 	// the hashes that compactions leave, once a minute; the operator compares the data of all voters every six hours, and after a
-	// restore or a replacement of a member. Writes wait while it does, about a second for each GiB: with more than 100 MiB in use it
-	// compares only while defragmentation.window is open, and without a window only when asked. A member whose data differs from that of a
-	// majority is replaced. Off: only the annotation etcd-operator.dev/check-hashes has members compared. What etcd does counts for new
-	// Pods: no member restarts for a change. Default On.
+	// restore or a replacement of a member. It asks one member after another, which holds up that member's clients, about a second for
+	// each GiB: it does so only while defragmentation.window is open, if one is set; without a window only up to 100 MiB, or more where
+	// members were measured to be faster, and else when asked. A member whose data differs from that of a majority is replaced. Off:
+	// only the annotation etcd-operator.dev/check-hashes has members compared. What etcd does counts for new Pods: no member restarts
+	// for a change. Default On.
 	// +optional
 	// +kubebuilder:default=On
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Corruption Check",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:On","urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:advanced"},order=113
@@ -67,7 +68,7 @@ type Defragmentation struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Share of the Quota (Percent)",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number","urn:alm:descriptor:com.tectonic.ui:advanced"},order=105
 	QuotaPercent int32 `json:"quotaPercent,omitempty"`
 
-	// window is when defragmentation may begin. Default: at any time.
+	// window is when defragmentation may begin, and when members' data is compared without a request. Default: at any time.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Maintenance Window",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"},order=106
 	Window *MaintenanceWindow `json:"window,omitempty"`
@@ -162,6 +163,16 @@ type HashCheck struct {
 	// request is the value that the annotation etcd-operator.dev/check-hashes had then.
 	// +optional
 	Request string `json:"request,omitempty"`
+
+	// failures is how many comparisons in a row have ended as Unknown. The next one follows ten minutes after the first of them, and twice as
+	// long after each further one, six hours at most.
+	// +optional
+	Failures int32 `json:"failures,omitempty"`
+
+	// speed is how many bytes of its data the slowest member has hashed in a second. Empty if members have less than 100 MiB. For a week it
+	// decides, with the size of the data, which comparisons are made without a request.
+	// +optional
+	Speed *resource.Quantity `json:"speed,omitempty"`
 }
 
 // HashVerdict says how a comparison of hashes has ended.

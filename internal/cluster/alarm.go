@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 )
@@ -59,8 +60,14 @@ type Hash struct {
 	Member    string
 	Revision  int64 // up to which it is
 	Sum       uint32
-	Compacted int64  // revision up to which it has no history, which the sum depends on
-	Unread    string // why it was not read; empty if it was
+	Compacted int64         // revision up to which it has no history, which the sum depends on
+	Unread    string        // why it was not read; empty if it was
+	Took      time.Duration // that the member took, or was given in vain; 0 if it was refused
+}
+
+// Unreported says that the hash was not read, and why.
+func (h Hash) Unreported() string {
+	return h.Member + " has not reported the hash of its data: " + h.Unread
 }
 
 // Odd are the voters whose data is not that of a majority of all, in the order of hashes, and why they
@@ -70,7 +77,7 @@ func Odd(hashes []Hash) (odd []string, unknown string) {
 	for _, h := range hashes {
 		switch {
 		case h.Unread != "":
-			return nil, h.Member + " has not reported the hash of its data: " + h.Unread
+			return nil, h.Unreported()
 		case h.Compacted != hashes[0].Compacted:
 			return nil, fmt.Sprintf("%s has compacted its data up to revision %d, and %s up to %d, so that their hashes cannot be compared",
 				hashes[0].Member, hashes[0].Compacted, h.Member, h.Compacted)

@@ -11,6 +11,8 @@ type Comparison struct {
 	Unknown  string   // why it is not known whether they do; empty if it is
 	Message  string   // whose data differs, or that no majority has the same
 	Request  string   // what the annotation that asks for a comparison has
+	Speed    int64    // bytes that the slowest member has hashed in a second; 0: not measured
+	Read     []Hash   // of a comparison that goes on at the next look: nothing else is known of it yet
 }
 
 // IsMade says whether members were compared.

@@ -63,11 +63,11 @@ func (j *builder) hashes(answers []*Answer) []cluster.Hash {
 		hash := cluster.Hash{Member: m.Name, Unread: silent}
 		for _, a := range answers {
 			switch {
-			case a.Member != m.Name || !a.serves():
-			case a.Hash == nil:
-				hash.Unread = notAsked
-			default:
+			case a.Member != m.Name:
+			case a.Hash != nil:
 				hash = *a.Hash
+			case a.serves():
+				hash.Unread = notAsked
 			}
 		}
 		hashes = append(hashes, hash)

@@ -28,6 +28,7 @@ func TestFault27Compared(t *testing.T) {
 	}
 	different := func(s *scene) { s.c.Status.LastHashCheck.Verdict = v1beta1.HashesDifferent }
 	odd := func(s *scene) { s.etcd.Corrupt("a-1") }
+	never := func(s *scene) { s.c.Status.LastHashCheck = nil }
 	large := func(s *scene) {
 		s.twist = func(_ string, status *etcd.Status) { status.DBSize, status.DBSizeInUse = 200<<20, 200<<20 }
 	}
@@ -43,9 +44,14 @@ func TestFault27Compared(t *testing.T) {
 		spoil []func(*scene)
 		want  string // made, first, differs; who is odd; step
 	}{
-		"an hour ago":   {nil, "false false false; done"},
-		"six hours ago": {[]func(*scene){check(ago(6 * time.Hour))}, "true false false; done"},
-		"never":         {[]func(*scene){func(s *scene) { s.c.Status.LastHashCheck = nil }}, "true false false; done"},
+		"an hour ago":    {nil, "false false false; done"},
+		"six hours ago":  {[]func(*scene){check(ago(6 * time.Hour)), inTurn}, "true false false; done"},
+		"never":          {[]func(*scene){never, inTurn}, "true false false; done"},
+		"never, and old": {[]func(*scene){never}, "false false false; done"},
+		"never, and new": {
+			[]func(*scene){func(s *scene) { s.c.Status.LastHashCheck, s.c.CreationTimestamp = nil, metav1.NewTime(made) }}, "true false false; done",
+		},
+		"not its turn": {[]func(*scene){check(ago(7 * time.Hour))}, "false false false; done"},
 		"tried in vain": {
 			[]func(*scene){check(func(c *v1beta1.HashCheck) { c.Verdict = v1beta1.HashesUnknown })}, "true false false; done",
 		},
@@ -65,26 +71,26 @@ func TestFault27Compared(t *testing.T) {
 				check(func(c *v1beta1.HashCheck) { c.Request = "now" }),
 			}, "false false false; done",
 		},
-		"so large that writes wait": {[]func(*scene){check(ago(7 * time.Hour)), large}, "false false false; done"},
-		"large, and never":          {[]func(*scene){func(s *scene) { s.c.Status.LastHashCheck = nil }, large}, "false false false; done"},
-		"large, in the window":      {[]func(*scene){check(ago(7 * time.Hour)), large, open}, "true false false; done"},
-		"large, out of the window":  {[]func(*scene){check(ago(7 * time.Hour)), large, closed}, "false false false; done"},
-		"small, out of the window":  {[]func(*scene){check(ago(7 * time.Hour)), closed}, "true false false; done"},
+		"so large that writes wait": {[]func(*scene){check(ago(7 * time.Hour)), large, inTurn}, "false false false; done"},
+		"large, and never":          {[]func(*scene){never, large, inTurn}, "false false false; done"},
+		"large, in the window":      {[]func(*scene){check(ago(7 * time.Hour)), large, inTurn, open}, "true false false; done"},
+		"large, out of the window":  {[]func(*scene){check(ago(7 * time.Hour)), large, inTurn, closed}, "false false false; done"},
+		"small, out of the window":  {[]func(*scene){check(ago(7 * time.Hour)), inTurn, closed}, "false false false; done"},
 		"large, and asked for": {
 			[]func(*scene){large, func(s *scene) { s.c.Annotations = map[string]string{v1beta1.AnnotationCheckHashes: "now"} }},
 			"true false false; done",
 		},
 		"large, and found different": {[]func(*scene){different, odd, large}, "true false true; a-1; detach a-1 from the client service"},
 		"off": {
-			[]func(*scene){check(ago(7 * time.Hour)), func(s *scene) { s.c.Spec.Maintenance.CorruptionCheck = v1beta1.CorruptionCheckOff }},
+			[]func(*scene){check(ago(7 * time.Hour)), inTurn, func(s *scene) { s.c.Spec.Maintenance.CorruptionCheck = v1beta1.CorruptionCheckOff }},
 			"false false false; done",
 		},
-		"one is down": {[]func(*scene){check(ago(7 * time.Hour)), func(s *scene) { s.stop("a-2") }}, "false false false; wait for a-2"},
+		"one is down": {[]func(*scene){check(ago(7 * time.Hour)), inTurn, func(s *scene) { s.stop("a-2") }}, "false false false; wait for a-2"},
 		"one cannot say": {
-			[]func(*scene){check(ago(7 * time.Hour)), func(s *scene) { s.etcd.FailBefore(etcdtest.HashKV, errors.New("compacted")) }},
+			[]func(*scene){check(ago(7 * time.Hour)), inTurn, func(s *scene) { s.etcd.FailBefore(etcdtest.HashKV, errors.New("compacted")) }},
 			"true false false; done",
 		},
-		"found different":       {[]func(*scene){check(ago(7 * time.Hour)), odd}, "true true true; done"},
+		"found different":       {[]func(*scene){check(ago(7 * time.Hour)), inTurn, odd}, "true true true; done"},
 		"found different again": {[]func(*scene){different, odd}, "true false true; a-1; detach a-1 from the client service"},
 		"found equal then":      {[]func(*scene){different}, "true false false; done"},
 		"all different": {

@@ -260,7 +260,7 @@ func TestNodesThatMayNotBeRead(t *testing.T) {
 		t.Errorf("stranded %q, node gone %q", m.NodeUnreachable, m.NodeGone)
 	}
 	s.broken = errors.New("no route to host")
-	if _, err := s.observer().Cluster(t.Context(), s.c); !errors.Is(err, s.broken) {
+	if _, err := s.observer().Cluster(t.Context(), s.c, nil); !errors.Is(err, s.broken) {
 		t.Errorf("got error %v", err)
 	}
 }

@@ -90,31 +90,6 @@ func AreSlow(s Snapshot) bool {
 	return serving <= half && serving+slow > half
 }
 
-// NeedHashKV are the members to ask for the hash of their data, up to that revision: the newest that all
-// of them have. None while no alarm says that data differs, unless they are to be compared.
-func NeedHashKV(s Snapshot) (asked []*Answer, revision int64) {
-	alarmed := slices.ContainsFunc(s.Answers, func(a *Answer) bool { return len(a.Status.Alarms) > 0 })
-	if !alarmed && !isComparisonDue(s) && !slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool { return differs(&pod) }) {
-		return nil, 0
-	}
-	j := begin(s)
-	j.kubernetes()
-	j.etcd()
-	if j.v.Unread != "" || j.v.UnknownVoters() > 0 || len(j.v.Raised(cluster.Corrupt)) == 0 && !j.compares() {
-		return nil, 0
-	}
-	for _, a := range j.credible() {
-		if !a.serves() {
-			continue
-		}
-		asked = append(asked, a)
-		if revision == 0 || a.Status.Revision < revision {
-			revision = a.Status.Revision
-		}
-	}
-	return asked, revision
-}
-
 // NeedDowngradeStatus is the member to ask whether a downgrade goes on, nil if that need not be known. No
 // status reports it if all members run etcd 3.5; it matters when one may be added next.
 func NeedDowngradeStatus(s Snapshot) *Answer {

@@ -74,9 +74,13 @@ type scene struct {
 
 	asked time.Time // when members were asked in the last look
 
-	mutex sync.Mutex
-	calls []string // "Read a-0"
-	kept  []string
+	takes map[string]time.Duration           // how long the hash of a member's data takes, by its name
+	sum   func(name string, hash *etcd.Hash) // changes what a member answers
+
+	mutex   sync.Mutex
+	hashing string   // member that is asked for its hash right now
+	calls   []string // "Read a-0"
+	kept    []string
 }
 
 // newScene is three healthy members with everything as wanted; a-0 leads.
@@ -253,7 +257,7 @@ func (s *scene) lookBy(o *observe.Observer) (v cluster.View) {
 	synctest.Test(s.t, func(t *testing.T) {
 		s.meeting = &sync.WaitGroup{}
 		s.meeting.Add(s.meet)
-		seen, err := o.Cluster(t.Context(), s.c)
+		seen, err := o.Cluster(t.Context(), s.c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +272,7 @@ func (s *scene) lookLater(remembered *memory.Cluster, later time.Duration) (v cl
 	s.t.Helper()
 	synctest.Test(s.t, func(t *testing.T) {
 		s.meeting = &sync.WaitGroup{}
-		seen, err := s.observer().Cluster(t.Context(), s.c)
+		seen, err := s.observer().Cluster(t.Context(), s.c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +288,7 @@ func (s *scene) timedLook(remembered *memory.Cluster, later time.Duration) (v cl
 	synctest.Test(s.t, func(t *testing.T) {
 		s.meeting = &sync.WaitGroup{}
 		o := s.observer()
-		seen, err := o.Cluster(t.Context(), s.c)
+		seen, err := o.Cluster(t.Context(), s.c, nil)
 		if err == nil {
 			err = o.Speed(t.Context(), &seen)
 		}
@@ -404,9 +408,31 @@ func (c *recorder) Revision(ctx context.Context) (int64, error) {
 	return c.Client.Revision(ctx)
 }
 
+// HashKV takes its time. No two members are to be asked at once: clients go on with the others.
 func (c *recorder) HashKV(ctx context.Context, revision int64) (etcd.Hash, error) {
 	c.scene.called("HashKV", c.name)
-	return c.Client.HashKV(ctx, revision)
+	if other := c.scene.nowHashing(c.name); other != "" {
+		c.scene.t.Errorf("%s is asked for its hash while %s is", c.name, other)
+	}
+	defer c.scene.nowHashing("")
+	select {
+	case <-ctx.Done():
+		return etcd.Hash{}, ctx.Err()
+	case <-time.After(c.scene.takes[c.name]):
+		hash, err := c.Client.HashKV(ctx, revision)
+		if c.scene.sum != nil {
+			c.scene.sum(c.name, &hash)
+		}
+		return hash, err
+	}
+}
+
+// nowHashing notes who is asked for a hash now, and says who was.
+func (s *scene) nowHashing(name string) (before string) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	before, s.hashing = s.hashing, name
+	return before
 }
 
 func (c *recorder) WriteEntry(ctx context.Context) error {

@@ -45,11 +45,12 @@ type Snapshot struct {
 	BackingUp string               // EtcdBackup of the cluster that is being written, if a member may be defragmented
 	Accepted  *v1beta1.EtcdRestore // that is made if the loss was accepted by the name of a backup; nil: there is none
 
-	AskedAt   time.Time     // when members were asked, by this machine's clock
-	Answers   []*Answer     // of the members that were asked
-	LocalList []etcd.Member // the list of one member, not read with quorum
-	List      []etcd.Member // the list of a member that had just answered a linearizable read
-	Prefixes  *Prefixes     // what the keys with the most data begin with; nil if that was not measured now
+	AskedAt   time.Time      // when members were asked, by this machine's clock
+	Answers   []*Answer      // of the members that were asked
+	LocalList []etcd.Member  // the list of one member, not read with quorum
+	List      []etcd.Member  // the list of a member that had just answered a linearizable read
+	Hashes    []cluster.Hash // that earlier looks have read for a comparison that goes on
+	Prefixes  *Prefixes      // what the keys with the most data begin with; nil if that was not measured now
 
 	SourceURLs     []string                   // at which members of a cluster that is adopted were asked
 	SourceServices map[string]*corev1.Service // that an adoption names, by name

@@ -43,7 +43,7 @@ func TestSpeeds(t *testing.T) {
 			o := s.observer()
 			var v cluster.View
 			synctest.Test(t, func(t *testing.T) {
-				seen, err := o.Cluster(t.Context(), s.c)
+				seen, err := o.Cluster(t.Context(), s.c, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -143,7 +143,7 @@ func TestAPIServerThatFailsIsAnError(t *testing.T) {
 	for _, name := range []string{"Pod a-1", "PersistentVolumeClaim a-1"} {
 		s := newScene(t)
 		s.stale, s.broken = []string{name}, errors.New("overloaded")
-		if _, err := s.observer().Cluster(t.Context(), s.c); !errors.Is(err, s.broken) {
+		if _, err := s.observer().Cluster(t.Context(), s.c, nil); !errors.Is(err, s.broken) {
 			t.Errorf("without %s: got error %v, want %v", name, err, s.broken)
 		}
 	}

@@ -26,6 +26,7 @@ type Cluster struct {
 	usage    usage
 	compaction
 	chosen   chosen
+	hashes   []cluster.Hash
 	lastNote string
 }
 
@@ -58,6 +59,7 @@ func (m *Cluster) Note(v cluster.View, step plan.Step, e Ending, now time.Time) 
 	m.leaders.note(v, step, e, now)
 	m.wakes.note(v, now)
 	m.usage.note(v, step, e, now)
+	m.hashes = v.Hashes.Read
 	if e.Err == nil {
 		m.restarts.note(v, step, now)
 		m.compaction.note(step, now)
@@ -65,6 +67,9 @@ func (m *Cluster) Note(v cluster.View, step plan.Step, e Ending, now time.Time) 
 	}
 	return e
 }
+
+// Hashes are those that earlier looks have read for a comparison of members' data that goes on.
+func (m *Cluster) Hashes() []cluster.Hash { return m.hashes }
 
 // NoteChanged remembers the last note about the cluster, and says whether it differs from the one before.
 func (m *Cluster) NoteChanged(note string) bool {

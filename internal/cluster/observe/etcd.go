@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -19,9 +20,6 @@ const (
 	readTimeout = time.Second
 	// patience is how many times as long members get that have taken the connection and are only slow, before quorum counts as lost.
 	patience = 4
-	// hashTimeout bounds the sum of all keys of a member: at 8 GiB, the most that etcd suggests for
-	// a database (https://etcd.io/docs/v3.6/dev-guide/limit/), a disk of 1 GB/s takes that long.
-	hashTimeout = 8 * time.Second
 )
 
 // clients are those of the members that are asked, by name.
@@ -45,8 +43,8 @@ func (o *Observer) etcd(ctx context.Context, s *facts.Snapshot, running []cluste
 		s.AskedAt = o.Now()
 		members = o.ask(ctx, s, running, patience)
 	}
-	if asked, revision := facts.NeedHashKV(*s); len(asked) > 0 {
-		hashes := members.hashes(ctx, asked, revision)
+	if reads := facts.NeedHashKV(*s); len(reads.Asked) > 0 {
+		hashes := o.hashes(ctx, members, reads)
 		s.AskedAt = o.Now()
 		members = o.ask(ctx, s, running, 1)
 		for _, a := range s.Answers {
@@ -63,7 +61,7 @@ func (c clients) prefixes(ctx context.Context, s *facts.Snapshot) {
 	if a == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, hashTimeout)
+	ctx, cancel := context.WithTimeout(ctx, facts.HashTimeout)
 	defer cancel()
 	if all, whole, err := c[a.Member].Prefixes(ctx); err == nil {
 		s.Prefixes = &facts.Prefixes{All: all, Whole: whole}
@@ -174,23 +172,36 @@ func (c clients) list(ctx context.Context, of *facts.Answer) []etcd.Member {
 	return list
 }
 
-// hashes asks members for the hash of their data up to a revision, by name.
-func (c clients) hashes(ctx context.Context, asked []*facts.Answer, revision int64) map[string]*cluster.Hash {
+// hashes asks members for the hash of their data, one after another. They are by name, with those of earlier looks.
+func (o *Observer) hashes(ctx context.Context, members clients, reads facts.HashReads) map[string]*cluster.Hash {
 	hashes := map[string]*cluster.Hash{}
-	for _, a := range asked {
-		hashes[a.Member] = &cluster.Hash{Member: a.Member, Revision: revision}
+	for _, h := range reads.Earlier {
+		hashes[h.Member] = &h
 	}
-	each(asked, func(a *facts.Answer) {
-		ctx, cancel := context.WithTimeout(ctx, hashTimeout)
-		defer cancel()
-		hash, err := c[a.Member].HashKV(ctx, revision)
-		h := hashes[a.Member]
-		h.Sum, h.Compacted = hash.Sum, hash.Compacted
-		if err != nil {
-			h.Unread = err.Error()
+	begun := o.Now()
+	for _, a := range reads.Asked {
+		h := &cluster.Hash{Member: a.Member, Revision: reads.Revision}
+		hashes[a.Member] = h
+		o.hash(ctx, members[a.Member], h, reads.Timeout)
+		if reads.IsEnough(*h, o.Now().Sub(begun)) {
+			break
 		}
-	})
+	}
 	return hashes
+}
+
+func (o *Observer) hash(ctx context.Context, member etcd.Client, h *cluster.Hash, timeout time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	begun := o.Now()
+	hash, err := member.HashKV(ctx, h.Revision)
+	h.Sum, h.Compacted = hash.Sum, hash.Compacted
+	if err != nil {
+		h.Unread = err.Error()
+	}
+	if err == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		h.Took = o.Now().Sub(begun)
+	}
 }
 
 // descent asks a member whether a downgrade goes on, if that has to be known.

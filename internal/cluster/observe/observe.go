@@ -56,11 +56,11 @@ type Observer struct {
 }
 
 // Cluster is a snapshot of one cluster. An etcd that does not answer is a fact in it;
-// only an API server that does not is an error.
-func (o *Observer) Cluster(ctx context.Context, c *v1beta1.EtcdCluster) (facts.Snapshot, error) {
+// only an API server that does not is an error. The hashes are those that earlier looks have read.
+func (o *Observer) Cluster(ctx context.Context, c *v1beta1.EtcdCluster, hashes []cluster.Hash) (facts.Snapshot, error) {
 	s := facts.Snapshot{
 		Cluster: c, Now: o.Now(), Ahead: o.Ahead(), Behind: o.Behind(), Resizes: o.Resizes(), Operator: o.Operator,
-		Domain: o.Domain, Limits: o.Limits,
+		Domain: o.Domain, Limits: o.Limits, Hashes: hashes,
 	}
 	reads := facts.ByCluster(c)
 	if reads.LeftAlone {

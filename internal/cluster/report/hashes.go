@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -17,11 +19,17 @@ func compared(last *v1beta1.HashCheck, c cluster.Comparison) *v1beta1.HashCheck 
 	if last != nil {
 		check.EqualTime = last.EqualTime
 	}
+	if c.Speed > 0 {
+		check.Speed = resource.NewQuantity(c.Speed, resource.BinarySI)
+	}
 	switch {
 	case c.Differ:
 		check.Verdict, check.Message = v1beta1.HashesDifferent, shortened(c.Message)
 	case c.Unknown != "":
-		check.Verdict, check.Message = v1beta1.HashesUnknown, shortened(c.Unknown)
+		check.Verdict, check.Message, check.Failures = v1beta1.HashesUnknown, shortened(c.Unknown), 1
+		if last != nil {
+			check.Failures += last.Failures
+		}
 	}
 	if c.Differ && last != nil && last.Verdict == check.Verdict && slices.Equal(last.Members, check.Members) && last.Request == check.Request {
 		return last
