@@ -75,7 +75,7 @@ func newCopies(t *testing.T) *copies {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a-0", UID: "p1", Labels: specs.MemberSelector(c)}}
 	pod.Status = corev1.PodStatus{PodIP: "127.0.0.1", Phase: corev1.PodRunning}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "default", Name: "old", Annotations: map[string]string{v1beta1.AnnotationAdoptedBy: "a"},
+		Namespace: "default", Name: "old", Annotations: map[string]string{v1beta1.AnnotationAdoptedBy: c.Consent()},
 	}}
 	service.Spec.Selector = map[string]string{"app": "old"}
 	w.client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(c, pod, service).WithStatusSubresource(c).Build()

@@ -33,15 +33,15 @@ type Adopt struct {
 	ClientSecretRef *LocalSecret `json:"clientSecretRef,omitempty"`
 
 	// credentialsRef names the Secret with the password of the user root, which has the annotation etcd-operator.dev/adopted-by, if
-	// authentication is enabled and certificates do not say who a client is. While the cluster has no TLS it is needed for as long as
-	// authentication is enabled.
+	// authentication is enabled and certificates do not say who a client is. The password goes only to endpoints that the annotation
+	// names: name one of each member. While the cluster has no TLS it is needed for as long as authentication is enabled.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Credentials for the Sources",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	CredentialsRef *Credentials `json:"credentialsRef,omitempty"`
 
 	// peerAuthorityRef names the Secret with the certificate authority of the sources' peers, tls.crt and tls.key (or ca.crt and ca.key), and
-	// the annotation etcd-operator.dev/adopted-by with the name of the EtcdCluster. It signs the first certificates of the members that
-	// join; when the sources are gone, it is rotated out.
+	// the annotation etcd-operator.dev/adopted-by with name, UID and endpoints of the EtcdCluster. It signs the first certificates of the
+	// members that join; when the sources are gone, it is rotated out.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Authority of the Sources' Peers",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	PeerAuthorityRef *LocalSecret `json:"peerAuthorityRef,omitempty"`
@@ -151,10 +151,6 @@ const AnnotationUndoAdoption = "etcd-operator.dev/undo-adoption"
 // FinalizerAdoption is on an EtcdCluster while it adopts a running cluster: if it is deleted, it stays until its members have left that.
 const FinalizerAdoption = "etcd-operator.dev/adoption"
 
-// AnnotationAdoptedBy is on a Secret, a Service or a StatefulSet that an adoption may use: the name of the EtcdCluster. A password goes to
-// the endpoints that the EtcdCluster names, and an authority signs what it asks for, so that whoever may write the object has to agree.
-const AnnotationAdoptedBy = "etcd-operator.dev/adopted-by"
-
 // AnnotationSourceSelector is on a Service that an adoption has routed to members of the operator: the selector that it had before.
 const AnnotationSourceSelector = "etcd-operator.dev/source-selector"
 
@@ -222,15 +218,6 @@ func (c *EtcdCluster) SourceSecrets() []string {
 		}
 	}
 	return names
-}
-
-// MayUse says why the adoption may not use an object with those annotations, and what to do; empty if it may. The object is named as
-// kubectl does it: secret/etcd-root.
-func (c *EtcdCluster) MayUse(object string, annotations map[string]string) string {
-	if annotations[AnnotationAdoptedBy] == c.Name {
-		return ""
-	}
-	return object + " does not allow it: if it should, run kubectl annotate " + object + " " + AnnotationAdoptedBy + "=" + c.Name
 }
 
 // SourceURLs are where the sources may be asked: what one of them alone advertises first, then the endpoints of the spec, and last what

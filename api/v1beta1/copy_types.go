@@ -27,13 +27,14 @@ type Copy struct {
 	Endpoints []string `json:"endpoints"`
 
 	// clientSecretRef names the Secret with ca.crt by which https endpoints are verified, and with tls.crt and tls.key if the source wants a
-	// certificate of its clients. The Secret has the annotation etcd-operator.dev/adopted-by with the name of the EtcdCluster.
+	// certificate of its clients. The Secret has the annotation etcd-operator.dev/adopted-by with name, UID and endpoints of the
+	// EtcdCluster.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Client Certificate for the Source",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	ClientSecretRef *LocalSecret `json:"clientSecretRef,omitempty"`
 
 	// credentialsRef names the Secret with the password of a user who may read and write every key and raise alarms, such as root. The
-	// Secret has the annotation etcd-operator.dev/adopted-by with the name of the EtcdCluster. Default: none.
+	// Secret has the annotation etcd-operator.dev/adopted-by with name, UID and endpoints of the EtcdCluster. Default: none.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Credentials for the Source to Copy",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:advanced"}
 	CredentialsRef *Credentials `json:"credentialsRef,omitempty"`

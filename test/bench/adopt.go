@@ -7,10 +7,12 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,7 +35,7 @@ func adopt(name string, databaseMiB int, volume string) func(context.Context, *b
 		source := b.floorOf(strings.ToLower(name), size)
 		ours := b.threeMembers(source.Name + "-ours")
 		ours.Spec.Storage.Size, ours.Spec.Version = ptr.To(size), "3.6"
-		if err := b.applySource(ctx, source, ours.Name); err != nil {
+		if err := b.applySource(ctx, source); err != nil {
 			return nil, err
 		}
 		if err := b.fill(ctx, source.Name, databaseMiB); err != nil {
@@ -49,6 +51,9 @@ func adopt(name string, databaseMiB int, volume string) func(context.Context, *b
 			begin := time.Now()
 			if err := b.client.Create(ctx, ours); err != nil {
 				return fmt.Errorf("create EtcdCluster: %w", err)
+			}
+			if err := b.agree(ctx, ours); err != nil {
+				return err
 			}
 			err := b.condition(ctx, ours.Name, v1beta1.ConditionAdopted, metav1.ConditionTrue)
 			took = time.Since(begin)
@@ -112,8 +117,25 @@ func (f floor) adopted() *v1beta1.Adopt {
 	}
 }
 
-// applySource makes the floor by a StatefulSet, whose objects agree to be adopted.
-func (b *bench) applySource(ctx context.Context, f floor, by string) error {
+// agree has everything that an EtcdCluster adopts agree to it.
+func (b *bench) agree(ctx context.Context, c *v1beta1.EtcdCluster) error {
+	adopt := c.Spec.Bootstrap.Adopt
+	kinds := map[string]client.Object{
+		adopt.PeerAuthorityRef.Name: &corev1.Secret{}, adopt.Services[0]: &corev1.Service{}, adopt.StatefulSet: &appsv1.StatefulSet{},
+	}
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1beta1.AnnotationAdoptedBy, c.Consent())
+	for name, o := range kinds {
+		o.SetNamespace(c.Namespace)
+		o.SetName(name)
+		if err := b.client.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch)); err != nil {
+			return fmt.Errorf("have %s agree to be adopted: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// applySource makes the floor by a StatefulSet.
+func (b *bench) applySource(ctx context.Context, f floor) error {
 	ca, err := b.certify(ctx, f)
 	if err != nil {
 		return err
@@ -134,7 +156,6 @@ func (b *bench) applySource(ctx context.Context, f floor, by string) error {
 		all = append(all, o)
 	}
 	for _, o := range all {
-		o.SetAnnotations(map[string]string{v1beta1.AnnotationAdoptedBy: by})
 		if err := b.client.Create(ctx, o); err != nil {
 			return fmt.Errorf("create what is adopted: %w", err)
 		}

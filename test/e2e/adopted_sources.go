@@ -20,6 +20,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,12 +38,11 @@ type source struct {
 	host            string            // in its certificate; empty: that of its Service
 	port            string            // for clients; empty: 2379
 	has             map[string]string // labels, of another layout than that of the chart
-	by              string            // EtcdCluster that may adopt it; empty: etcd
 	data            string            // directory on the volumes; empty: data
 }
 
 // withKeptVolumes has the layout of a StatefulSet written by hand, whose volumes are kept.
-func withKeptVolumes(s *source) { s.by, s.data = "data-"+s.name, "default.etcd" }
+func withKeptVolumes(s *source) { s.data = "default.etcd" }
 
 // withRootPassword enables authentication, as the chart does by default.
 func withRootPassword(s *source) { s.password = "not a secret" }
@@ -117,7 +117,26 @@ func (s *source) labels() map[string]string {
 func (s *source) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: s.namespace, Name: name, Labels: s.labels(),
-		Annotations: map[string]string{v1beta1.AnnotationAdoptedBy: cmp.Or(s.by, "etcd")},
+	}
+}
+
+// agree has everything that an EtcdCluster names of a source agree to it.
+func agree(c *v1beta1.EtcdCluster) {
+	GinkgoHelper()
+	var all []client.Object
+	for _, name := range c.SourceServices() {
+		all = append(all, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	for _, name := range c.SourceSecrets() {
+		all = append(all, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	if b := c.Spec.Bootstrap; b != nil && b.Adopt != nil && b.Adopt.StatefulSet != "" {
+		all = append(all, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: b.Adopt.StatefulSet}})
+	}
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, v1beta1.AnnotationAdoptedBy, c.Consent())
+	for _, o := range all {
+		o.SetNamespace(c.Namespace)
+		Expect(api.Patch(ctx, o, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
 	}
 }
 

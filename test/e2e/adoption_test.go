@@ -213,12 +213,16 @@ func isAdopted(c *v1beta1.EtcdCluster) {
 func applied(c *v1beta1.EtcdCluster) *v1beta1.EtcdCluster {
 	GinkgoHelper()
 	Expect(api.Create(ctx, c)).To(Succeed())
+	agree(c)
 	return c
 }
 
 // adopting is an EtcdCluster that takes a source over.
 func adopting(s *source, name string, change func(*v1beta1.Adopt)) *v1beta1.EtcdCluster {
 	adopt := &v1beta1.Adopt{Endpoints: []string{s.podURL(0)}}
+	if s.password != "" {
+		adopt.Endpoints = append(adopt.Endpoints, s.podURL(1), s.podURL(2)) // it goes to no other ones
+	}
 	change(adopt)
 	return newCluster(s.namespace, name, func(spec *v1beta1.EtcdClusterSpec) {
 		spec.Version = "3.6"

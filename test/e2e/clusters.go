@@ -91,6 +91,7 @@ func asWritten(c *v1beta1.EtcdCluster, spec string) error {
 func create(c *v1beta1.EtcdCluster) *v1beta1.EtcdCluster {
 	GinkgoHelper()
 	Expect(api.Create(ctx, c)).To(Succeed())
+	agree(c)
 	settles(c)
 	return c
 }

@@ -24,7 +24,7 @@ func kept() *facts.Snapshot {
 	c := s.Cluster
 	c.Name, c.Spec.Bootstrap.Adopt.Volumes = "data-old", v1beta1.KeepVolumes
 	s.Workload = &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "default", Name: "old", Annotations: map[string]string{v1beta1.AnnotationAdoptedBy: c.Name},
+		Namespace: "default", Name: "old", Annotations: map[string]string{v1beta1.AnnotationAdoptedBy: c.Consent()},
 	}}
 	s.Workload.Spec.Replicas = ptr.To[int32](3)
 	s.SourceServices = map[string]*corev1.Service{"old": {

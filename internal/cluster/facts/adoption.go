@@ -232,7 +232,7 @@ func (j *builder) unfitMember(m cluster.UnknownMember) string {
 			"for both; give its members that peer URL first, or copy the data with bootstrap.copy", m.Name, m.PeerURL, wanted)
 	case !m.Healthy:
 		return fmt.Sprintf("its member %s does not serve reads at any of the URLs that it advertises: all members have to, so that none is "+
-			"missed while others join", m.Name)
+			"missed while others join%s", m.Name, undialled(j.Answers))
 	case m.DBSize > quota/4*3:
 		return fmt.Sprintf("the database of its member %s has %d MiB, and the quota of this EtcdCluster is %d MiB: ask for a larger volume or "+
 			"quota", m.Name, m.DBSize>>20, quota>>20)

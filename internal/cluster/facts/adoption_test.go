@@ -30,7 +30,7 @@ func running() *facts.Snapshot {
 	c.Spec.Bootstrap = &v1beta1.BootstrapSpec{Adopt: &v1beta1.Adopt{
 		Endpoints: []string{"http://old-0:2379"}, Services: []string{"old"}, StatefulSet: "old",
 	}}
-	meta := metav1.ObjectMeta{Namespace: "default", Name: "old", Annotations: map[string]string{v1beta1.AnnotationAdoptedBy: "a"}}
+	meta := metav1.ObjectMeta{Namespace: "default", Name: "old", Annotations: map[string]string{v1beta1.AnnotationAdoptedBy: c.Consent()}}
 	s := &facts.Snapshot{
 		Cluster: c, Now: now, Asleep: true, Workload: &appsv1.StatefulSet{ObjectMeta: meta},
 		SourceServices: map[string]*corev1.Service{
@@ -83,8 +83,17 @@ func TestSourcesThatAreUnfit(t *testing.T) {
 		"are of different clusters": func(s *facts.Snapshot) {
 			s.Answers[2].Status.ClusterID, s.Answers[2].Status.MemberID = 8, 30
 		},
-		"Service old, which bootstrap.adopt.services":    func(s *facts.Snapshot) { s.SourceServices["old"] = nil },
-		"service/old does not allow it: if it should":    func(s *facts.Snapshot) { s.SourceServices["old"].Annotations = nil },
+		"Service old, which bootstrap.adopt.services": func(s *facts.Snapshot) { s.SourceServices["old"] = nil },
+		"service/old does not allow it: if it should": func(s *facts.Snapshot) { s.SourceServices["old"].Annotations = nil },
+		"service/old allows another EtcdCluster":      func(s *facts.Snapshot) { s.Cluster.UID = "u2" },
+		"service/old allows an EtcdCluster of the name a, whatever": func(s *facts.Snapshot) {
+			s.SourceServices["old"].Annotations = map[string]string{v1beta1.AnnotationAdoptedBy: "a"}
+		},
+		"does not serve reads at any of the URLs that it advertises: all members have to, so that none is missed while others join: secret": func(
+			s *facts.Snapshot,
+		) {
+			s.Answers[2].Err = errors.New("secret/old does not allow it")
+		},
 		"statefulset/old does not allow it":              func(s *facts.Snapshot) { s.Workload = &appsv1.StatefulSet{} },
 		"StatefulSet old, which bootstrap.adopt.statefu": func(s *facts.Snapshot) { s.Workload = nil },
 		"are both named old-1":                           func(s *facts.Snapshot) { s.List[0].Name = "old-1" },

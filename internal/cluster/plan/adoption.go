@@ -119,7 +119,7 @@ func Astray(v cluster.View, service cluster.AdoptedService) string {
 	switch {
 	case service.Missing:
 		return "Service " + service.Name + ", by which clients reached the members that were there before, is gone: create it again, with " +
-			"the annotation etcd-operator.dev/adopted-by=" + v.Name
+			"the annotation etcd-operator.dev/adopted-by that it had"
 	case !service.Switched && service.Refused != "":
 		return "Service " + service.Name + " does not lead to members of this EtcdCluster: " + service.Refused
 	default:

@@ -64,7 +64,7 @@ func (d *Dialer) byURL(ctx context.Context, c *v1beta1.EtcdCluster, text string,
 		return etcd.Target{}, fmt.Errorf("parse the URL: %w", err)
 	}
 	target := etcd.Target{Instance: text, Address: u.Host, ServerName: u.Hostname()}
-	if target.User, target.Password, err = d.credentialsIn(ctx, c, who.credentials); err != nil {
+	if target.User, target.Password, err = d.credentialsIn(ctx, c, who.credentials, text); err != nil {
 		return target, err
 	}
 	if u.Scheme != "https" || who.certificate == nil {
@@ -119,8 +119,10 @@ func (d *Dialer) credentials(ctx context.Context, c *v1beta1.EtcdCluster) (user,
 	return d.credentialsIn(ctx, c, c.Spec.Bootstrap.Adopt.CredentialsRef)
 }
 
-// credentialsIn are those in a Secret whose annotation allows it; empty if none is named.
-func (d *Dialer) credentialsIn(ctx context.Context, c *v1beta1.EtcdCluster, ref *v1beta1.Credentials) (user, password string, err error) {
+// credentialsIn are those in a Secret whose annotation allows it, at those URLs of sources, too; empty if none is named.
+func (d *Dialer) credentialsIn(ctx context.Context, c *v1beta1.EtcdCluster, ref *v1beta1.Credentials, urls ...string) (
+	user, password string, err error,
+) {
 	if ref == nil {
 		return "", "", nil
 	}
@@ -128,7 +130,7 @@ func (d *Dialer) credentialsIn(ctx context.Context, c *v1beta1.EtcdCluster, ref 
 	if err != nil {
 		return "", "", err
 	}
-	if refused := c.MayUse("secret/"+ref.Name, secret.Annotations); refused != "" {
+	if refused := c.MayUse("secret/"+ref.Name, secret.Annotations, urls...); refused != "" {
 		return "", "", errors.New(refused)
 	}
 	data := secret.Data

@@ -109,14 +109,14 @@ func NeedsUser(err error) bool {
 
 // Verdict is what the operator will say of the cluster before it changes anything.
 type Verdict struct {
-	Unreachable string   // why it could not be read; empty if it could
-	Unfit       string   // why it cannot be adopted, and what to do; empty if it can
-	Refused     []string // objects that do not agree yet, and how they do
+	Unreachable string // why it could not be read; empty if it could
+	Unfit       string // why it cannot be adopted, and what to do; empty if it can
 	Sources     []cluster.UnknownMember
+	URLs        []string // that members advertise; empty if they have not said so
 }
 
-// Judge has the operator's facts judge what members have said. A Service or StatefulSet that does not agree yet is named apart: that is
-// still to be done, and does not make the cluster unfit. Secrets are not read, so that nothing is said of those.
+// Judge has the operator's facts judge what members have said. That Services and the StatefulSet do not agree yet does not make the
+// cluster unfit: they can do so when the EtcdCluster has a UID. Secrets are not read, so that nothing is said of those.
 func Judge(c *v1beta1.EtcdCluster, s Source, said []Said, now time.Time) Verdict {
 	shot := facts.Snapshot{Cluster: c.DeepCopy(), Now: now, Asleep: true, SourceServices: map[string]*corev1.Service{}}
 	shot.Cluster.Spec.Bootstrap.Adopt.PeerAuthorityRef, shot.Cluster.Spec.Bootstrap.Adopt.ClientAuthorityRef = nil, nil
@@ -127,13 +127,10 @@ func Judge(c *v1beta1.EtcdCluster, s Source, said []Said, now time.Time) Verdict
 			shot.List = list
 		}
 	}
-	var verdict Verdict
 	for i := range s.Services {
-		verdict.ask(c, "service/"+s.Services[i].Name, s.Services[i].Annotations)
 		shot.SourceServices[s.Services[i].Name] = agreed(c, s.Services[i].DeepCopy())
 	}
 	if s.StatefulSet != nil {
-		verdict.ask(c, "statefulset/"+s.StatefulSet.Name, s.StatefulSet.Annotations)
 		shot.Workload = agreed(c, s.StatefulSet.DeepCopy())
 	}
 	shot.SourcePods, shot.SourceClaims = map[string]*corev1.Pod{}, map[string]*corev1.PersistentVolumeClaim{}
@@ -144,27 +141,13 @@ func Judge(c *v1beta1.EtcdCluster, s Source, said []Said, now time.Time) Verdict
 		shot.SourceClaims[s.Claims[i].Name] = &s.Claims[i]
 	}
 	v := facts.View(shot, &memory.Cluster{})
-	verdict.Unreachable, verdict.Unfit, verdict.Sources = v.Adoption.Unreachable, v.Adoption.Unfit, v.Sources()
-	return verdict
-}
-
-func (v *Verdict) ask(c *v1beta1.EtcdCluster, object string, annotations map[string]string) {
-	if refused := c.MayUse(object, annotations); refused != "" {
-		v.Refused = append(v.Refused, object)
-	}
+	return Verdict{v.Adoption.Unreachable, v.Adoption.Unfit, v.Sources(), facts.AdvertisedSources(shot)}
 }
 
 // agreed is the object as it is once it agrees.
 func agreed[T metav1.Object](c *v1beta1.EtcdCluster, o T) T {
-	annotations := map[string]string{v1beta1.AnnotationAdoptedBy: c.Name}
-	o.SetAnnotations(annotations)
+	o.SetAnnotations(map[string]string{v1beta1.AnnotationAdoptedBy: c.Consent()})
 	return o
-}
-
-// Unasked is what can be said without an answer of any member.
-func Unasked(c *v1beta1.EtcdCluster, s Source) Verdict {
-	v := Judge(c, s, nil, time.Time{})
-	return Verdict{Refused: v.Refused}
 }
 
 // Minor is the minor version that members run; empty if none has said so.

@@ -114,11 +114,16 @@ func local(name string) *v1beta1.LocalSecret {
 	return &v1beta1.LocalSecret{Name: name}
 }
 
-// Agreeing are the objects that have to agree to the adoption, as kubectl names them. Of Secrets it is not known whether they do: none is
-// read.
-func Agreeing(c *v1beta1.EtcdCluster, refused []string) []string {
+// Agreeing are the objects that have to agree to the adoption, as kubectl names them. None has agreed before the EtcdCluster has a UID.
+func Agreeing(c *v1beta1.EtcdCluster) []string {
 	adopt := c.Spec.Bootstrap.Adopt
-	all := append([]string{}, refused...)
+	var all []string
+	for _, name := range adopt.Services {
+		all = append(all, "service/"+name)
+	}
+	if adopt.StatefulSet != "" {
+		all = append(all, "statefulset/"+adopt.StatefulSet)
+	}
 	if adopt.CredentialsRef != nil {
 		all = append(all, "secret/"+adopt.CredentialsRef.Name)
 	}

@@ -69,11 +69,14 @@ func members(line func(string, ...any), s Source, v Verdict) {
 }
 
 func agree(line func(string, ...any), c *v1beta1.EtcdCluster, v Verdict) {
-	all := Agreeing(c, v.Refused)
+	all := Agreeing(c)
 	if len(all) == 0 {
 		return
 	}
-	line("\nHAVE TO AGREE\n  kubectl annotate -n %s %s %s=%s", c.Namespace, strings.Join(all, " "), v1beta1.AnnotationAdoptedBy, c.Name)
+	named := c.DeepCopy()
+	named.UID = "UID"
+	line("\nHAVE TO AGREE\n  when EtcdCluster %s is created, with its UID:\n  %s", c.Name,
+		named.ConsentCommand("-n "+c.Namespace+" "+strings.Join(all, " "), v.URLs...))
 }
 
 func steps(line func(string, ...any), c *v1beta1.EtcdCluster, s Source) {

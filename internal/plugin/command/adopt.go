@@ -36,8 +36,8 @@ func (a *app) adopt() *cobra.Command {
 		Use: "adopt (STATEFULSET | SERVICE | ENDPOINT...)", Short: "Make an EtcdCluster of a running cluster that something else has made",
 		Long: "Find a running cluster of etcd by a StatefulSet, a Service or endpoints, read it through the API server, and say whether and\n" +
 			"how it becomes an EtcdCluster while its clients go on. With --dry-run nothing is changed, and the EtcdCluster is printed.\n" +
-			"Without it the Services, the StatefulSet and the Secrets that it names get the annotation by which they agree, the EtcdCluster\n" +
-			"is created, and its progress is shown. Ctrl-C stops waiting, not the adoption.\n\n" +
+			"Without it the EtcdCluster is created, the Services, the StatefulSet and the Secrets that it names get the annotation by which\n" +
+			"they agree, and its progress is shown. Ctrl-C stops waiting, not the adoption.\n\n" +
 			"Exit code: 0 adopted, or with --dry-run nothing is in the way; 2 it cannot be adopted as it is; 3 not finished in time.",
 		RunE: func(cmd *cobra.Command, named []string) error {
 			want.named = named
@@ -80,8 +80,6 @@ func (a *app) adoptCluster(ctx context.Context, want adoption) error {
 	var verdict adopting.Verdict
 	if unread == "" {
 		verdict = adopting.Judge(c, s, said, a.Now())
-	} else {
-		verdict = adopting.Unasked(c, s)
 	}
 	text := adopting.Text(c, s, verdict, unread)
 	if verdict.Unreachable != "" || verdict.Unfit != "" {
@@ -130,15 +128,16 @@ func findSource(ctx context.Context, k *Kubernetes, want adoption) (adopting.Sou
 	return adopting.Find(all, want.named)
 }
 
-// beginAdoption has everything agree that the EtcdCluster names, and creates it.
+// beginAdoption creates the EtcdCluster, and has everything agree to it that it names, if that is there and may be annotated.
 func (a *app) beginAdoption(ctx context.Context, k *Kubernetes, c *v1beta1.EtcdCluster, v adopting.Verdict, want adoption) error {
-	for _, object := range adopting.Agreeing(c, v.Refused) {
-		if err := agree(ctx, k, c, object); err != nil {
-			return err
-		}
+	if err := agree(ctx, k, c, v.URLs, client.DryRunAll); err != nil {
+		return err
 	}
 	if err := k.Create(ctx, c); err != nil {
 		return fmt.Errorf("create EtcdCluster %s: %w", c.Name, err)
+	}
+	if err := agree(ctx, k, c, v.URLs); err != nil {
+		return fmt.Errorf("EtcdCluster %s is created, and changes nothing before all agree to it: %w", c.Name, err)
 	}
 	goesOn := fmt.Sprintf("the adoption goes on: 'kubectl etcd status %s -n %s' shows it", c.Name, k.Namespace)
 	if !want.wait {
@@ -161,19 +160,21 @@ var kindsThatAgree = map[string]schema.GroupVersionKind{
 	"statefulset": {Group: "apps", Version: "v1", Kind: "StatefulSet"},
 }
 
-// agree sets the annotation by its metadata alone: of a Secret nothing else is read.
-func agree(ctx context.Context, k *Kubernetes, c *v1beta1.EtcdCluster, object string) error {
-	kind, name, _ := strings.Cut(object, "/")
-	o := &metav1.PartialObjectMetadata{}
-	o.SetGroupVersionKind(kindsThatAgree[kind])
-	o.SetNamespace(c.Namespace)
-	o.SetName(name)
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1beta1.AnnotationAdoptedBy, c.Name)
-	if err := k.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
-		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("%s is not there: name another one", object)
+// agree sets the annotation by metadata alone: of a Secret nothing else is read.
+func agree(ctx context.Context, k *Kubernetes, c *v1beta1.EtcdCluster, urls []string, options ...client.PatchOption) error {
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1beta1.AnnotationAdoptedBy, c.Consent(urls...))
+	for _, object := range adopting.Agreeing(c) {
+		kind, name, _ := strings.Cut(object, "/")
+		o := &metav1.PartialObjectMetadata{}
+		o.SetGroupVersionKind(kindsThatAgree[kind])
+		o.SetNamespace(c.Namespace)
+		o.SetName(name)
+		if err := k.Patch(ctx, o, client.RawPatch(types.MergePatchType, []byte(patch)), options...); err != nil {
+			if apierrors.IsNotFound(err) {
+				return fmt.Errorf("%s is not there: name another one", object)
+			}
+			return fmt.Errorf("annotate %s: %w", object, err)
 		}
-		return fmt.Errorf("annotate %s: %w", object, err)
 	}
 	return nil
 }
@@ -189,7 +190,7 @@ func adoptionOf(c *v1beta1.EtcdCluster) progressState {
 	switch {
 	case is.Status == metav1.ConditionTrue:
 		seen.ended, seen.result = true, fmt.Sprintf("EtcdCluster %s has taken over: %s", c.Name, is.Message)
-	case is.Reason == v1beta1.ReasonSourceUnfit:
+	case is.Reason == v1beta1.ReasonSourceUnfit && !strings.Contains(is.Message, v1beta1.AnnotationAdoptedBy): // which was just written
 		seen.ended, seen.problem = true, is.Message+"; nothing was changed. The adoption begins when that is put right, or delete the EtcdCluster"
 	}
 	return seen

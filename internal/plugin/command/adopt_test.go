@@ -81,7 +81,9 @@ func TestAdoptDryRun(t *testing.T) {
 	w.post = gateway()
 	wantExit(t, w.run(t.Context(), "adopt", "legacy", "--dry-run"), Done)
 	wantText(t, &w.out, "# ", "a StatefulSet of Bitnami's chart", "legacy-0: etcd 3.6.4, 20Mi of data, leads", "none is seen",
-		"kubectl annotate -n default service/legacy statefulset/legacy secret/legacy etcd-operator.dev/adopted-by=legacy-cluster",
+		"kubectl annotate --overwrite -n default service/legacy statefulset/legacy secret/legacy "+
+			"'etcd-operator.dev/adopted-by=legacy-cluster,UID,http://legacy-0.legacy-headless.default.svc:2379,",
+		",http://legacy-2.legacy-headless.default.svc.cluster.local:2379'",
 		"headless Service legacy-headless", "StatefulSet legacy is scaled down", "about 1m0s")
 	var c v1beta1.EtcdCluster
 	if err := yaml.UnmarshalStrict(w.out.Bytes(), &c); err != nil {
@@ -225,8 +227,13 @@ func TestAdopt(t *testing.T) {
 			if err := w.unguarded.Get(t.Context(), types.NamespacedName{Namespace: "default", Name: name}, o); err != nil {
 				t.Fatal(err)
 			}
-			if o.Annotations[v1beta1.AnnotationAdoptedBy] != "etcd" {
-				t.Errorf("%s does not agree: %v", kind, o.Annotations)
+			var c v1beta1.EtcdCluster
+			if err := w.unguarded.Get(t.Context(), types.NamespacedName{Namespace: "default", Name: "etcd"}, &c); err != nil {
+				t.Fatal(err)
+			}
+			const advertised = "http://legacy-1.legacy-headless.default.svc.cluster.local:2379"
+			if refused := c.MayUse("it", o.Annotations, advertised); refused != "" || c.UID == "" {
+				t.Errorf("%s does not agree to %q: %s", kind, c.UID, refused)
 			}
 		}
 	}
@@ -234,4 +241,8 @@ func TestAdopt(t *testing.T) {
 	w.post = gateway()
 	wantExit(t, w.run(t.Context(), "adopt", "legacy"), Failed)
 	wantText(t, &w.err, "secret/legacy is not there")
+	made := types.NamespacedName{Namespace: "default", Name: "legacy-cluster"}
+	if err := w.client.Get(t.Context(), made, &v1beta1.EtcdCluster{}); err == nil {
+		t.Error("the EtcdCluster was created")
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,16 @@ func newWorld(t *testing.T, objects ...client.Object) *world {
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 			noSecret(t, list)
 			return c.List(ctx, list, options...)
+		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+			o.SetUID("u1") // as a real server does
+			return c.Create(ctx, o, options...)
+		},
+		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+			if slices.Contains(options, client.PatchOption(client.DryRunAll)) { // which the fake one takes for done
+				return c.Get(ctx, client.ObjectKeyFromObject(o), o.DeepCopyObject().(client.Object))
+			}
+			return c.Patch(ctx, o, patch, options...)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
 			if ctx.Err() != nil {
