@@ -260,7 +260,7 @@ func (r *EtcdBackupReconciler) SetupWithManager(manager ctrl.Manager) error {
 func (r *EtcdBackupReconciler) waiting() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		var all v1beta1.EtcdBackupList
-		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
+		if err := r.client.List(ctx, &all, aboutOrBeside(object)...); err != nil {
 			return nil
 		}
 		var requests []reconcile.Request

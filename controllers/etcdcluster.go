@@ -188,11 +188,12 @@ func (r *EtcdClusterReconciler) emitAll(look *clusterLook, before, after v1beta1
 // show has Prometheus shown what the look has seen, and the backups and drills that the cache knows.
 func (r *EtcdClusterReconciler) show(ctx context.Context, look *clusterLook, status v1beta1.EtcdClusterStatus) error {
 	var backups v1beta1.EtcdBackupList
-	if err := r.Client.List(ctx, &backups, client.InNamespace(look.ec.Namespace)); err != nil {
+	of := client.MatchingFields{v1beta1.FieldCluster: look.ec.Name}
+	if err := r.Client.List(ctx, &backups, client.InNamespace(look.ec.Namespace), of); err != nil {
 		return fmt.Errorf("list EtcdBackups: %w", err)
 	}
 	var drills v1beta1.EtcdDrillList
-	if err := r.Client.List(ctx, &drills, client.InNamespace(look.ec.Namespace)); err != nil {
+	if err := r.Client.List(ctx, &drills, client.InNamespace(look.ec.Namespace), of); err != nil {
 		return fmt.Errorf("list EtcdDrills: %w", err)
 	}
 	own := slices.DeleteFunc(backups.Items, func(b v1beta1.EtcdBackup) bool { return b.Spec.Cluster != look.ec.Name })

@@ -20,7 +20,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/connect"
 )
 
-// TestSecretsOfASourceAreReadAgain at each look: one that is corrected, or made anew with a namespace of the same name, counts at once.
+// TestSecretsOfASourceAreReadAgain after a second: one that is corrected, or made anew with a namespace of the same name, counts then.
 func TestSecretsOfASourceAreReadAgain(t *testing.T) {
 	ref := func(name string) *v1beta1.LocalSecret { return &v1beta1.LocalSecret{Name: name} }
 	for what, test := range map[string]struct {
@@ -36,7 +36,7 @@ func TestSecretsOfASourceAreReadAgain(t *testing.T) {
 		}}, []string{"certificate", "password"}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			written := 1
+			written, at := 1, time.Unix(1e9, 0)
 			onTime := func() time.Duration { return 0 }
 			unread := errors.New("not read any further")
 			server := interceptor.NewClient(nil, interceptor.Funcs{
@@ -54,7 +54,7 @@ func TestSecretsOfASourceAreReadAgain(t *testing.T) {
 				},
 				List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return unread },
 			})
-			memory := &cache.Secrets{Now: time.Now}
+			memory := &cache.Secrets{Now: func() time.Time { return at }}
 			remembered := cache.SecretClient{Client: server, Memory: memory}
 			r := &EtcdClusterReconciler{
 				Client: server, Observer: &observe.Observer{
@@ -78,7 +78,7 @@ func TestSecretsOfASourceAreReadAgain(t *testing.T) {
 			for _, name := range test.secrets {
 				content(name)
 			}
-			written = 2
+			written, at = 2, at.Add(time.Second)
 			look()
 			for _, name := range test.secrets {
 				if got := content(name); got != "2" {

@@ -214,7 +214,7 @@ func (r *EtcdDrillReconciler) SetupWithManager(manager ctrl.Manager) error {
 func (r *EtcdDrillReconciler) concerned() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		var all v1beta1.EtcdDrillList
-		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
+		if err := r.client.List(ctx, &all, aboutOrBeside(object)...); err != nil {
 			return nil
 		}
 		_, isCluster := object.(*v1beta1.EtcdCluster)

@@ -315,7 +315,7 @@ func (r *EtcdRestoreReconciler) SetupWithManager(manager ctrl.Manager) error {
 func (r *EtcdRestoreReconciler) concerned() handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		var all v1beta1.EtcdRestoreList
-		if err := r.client.List(ctx, &all, client.InNamespace(object.GetNamespace())); err != nil {
+		if err := r.client.List(ctx, &all, aboutOrBeside(object)...); err != nil {
 			return nil
 		}
 		_, isCluster := object.(*v1beta1.EtcdCluster)

@@ -35,9 +35,9 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 		return etcd.Timings{}, errors.New("no member runs")
 	}
 	return &EtcdClusterReconciler{
-		Client: live,
+		Client: unindexed{live},
 		Observer: &observe.Observer{
-			Cache: live, Live: live, Dialer: dialer, Remains: noRemains, Timings: noTimings,
+			Cache: unindexed{live}, Live: live, Dialer: dialer, Remains: noRemains, Timings: noTimings,
 			Resizes: func() specs.Resizes { return specs.ResizesNothing }, Now: now,
 			Ahead: func() time.Duration { return 0 }, Behind: func() time.Duration { return 0 },
 		},
@@ -47,6 +47,16 @@ func NewReconciler(live client.Client, installed string, recorder events.EventRe
 		secrets:      &cache.Secrets{Now: now},
 		figures:      &metrics.Clusters{Now: now},
 	}
+}
+
+// unindexed is a client without the indexes of a cache: it lists all that is in the namespace.
+type unindexed struct{ client.Client }
+
+func (c unindexed) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	var all client.ListOptions
+	all.ApplyOptions(options)
+	all.FieldSelector = nil
+	return c.Client.List(ctx, list, &all)
 }
 
 // NewRestoreReconcilers are those of EtcdRestores and of the volumes of clusters, which are called by hand, read nothing from a cache,
@@ -87,7 +97,7 @@ func NewBackupReconciler(
 
 // NewScheduleReconciler is one that is called by hand, and reads nothing from a cache.
 func NewScheduleReconciler(live client.Client, recorder events.EventRecorder, now func() time.Time) *ScheduleReconciler {
-	return &ScheduleReconciler{client: live, live: live, events: recorder, now: now, off: func() time.Duration { return 0 }}
+	return &ScheduleReconciler{client: unindexed{live}, live: live, events: recorder, now: now, off: func() time.Duration { return 0 }}
 }
 
 // NewContinuousReconciler is one that is called by hand, reads nothing from a cache, and hears from Jobs what the function says of a

@@ -89,7 +89,8 @@ func (r *ScheduleReconciler) observe(ctx context.Context, key types.NamespacedNa
 func (r *ScheduleReconciler) see(ctx context.Context, c *v1beta1.EtcdCluster) (schedule.Seen, error) {
 	seen := schedule.Seen{Cluster: c, Now: r.now().Add(-r.off())}
 	var backups v1beta1.EtcdBackupList
-	if err := r.client.List(ctx, &backups, client.InNamespace(c.Namespace)); err != nil {
+	of := client.MatchingFields{v1beta1.FieldCluster: c.Name}
+	if err := r.client.List(ctx, &backups, client.InNamespace(c.Namespace), of); err != nil {
 		return seen, fmt.Errorf("list EtcdBackups: %w", err)
 	}
 	var clusters v1beta1.EtcdClusterList

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/cache"
 	"github.com/etcd-operator/etcd-operator/controllers/clock"
 	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
@@ -61,6 +62,15 @@ func (s Shared) AddTo(manager ctrl.Manager) error {
 		return err
 	}
 	return s.addBackups(manager, recorder)
+}
+
+// aboutOrBeside finds what may wait for an object: for an EtcdCluster what is about that, for another one all in its namespace.
+func aboutOrBeside(object client.Object) []client.ListOption {
+	found := []client.ListOption{client.InNamespace(object.GetNamespace())}
+	if c, is := object.(*v1beta1.EtcdCluster); is {
+		found = append(found, client.MatchingFields{v1beta1.FieldCluster: c.Name})
+	}
+	return found
 }
 
 func (s Shared) clusters(recorder events.EventRecorder) *EtcdClusterReconciler {

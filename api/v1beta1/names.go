@@ -15,6 +15,8 @@ import (
 const (
 	// LabelCluster holds the name of the EtcdCluster an object belongs to.
 	LabelCluster = "etcd-operator.dev/cluster"
+	// FieldCluster is by what the operator's cache finds the backups, drills and restores of an EtcdCluster.
+	FieldCluster = "spec.cluster"
 	// LabelMember holds the name of the member an object belongs to.
 	LabelMember = "etcd-operator.dev/member"
 	// LabelQuarantined marks the volume of a member that was removed. It is kept

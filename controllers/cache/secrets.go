@@ -25,6 +25,10 @@ import (
 // clusters cost a request in ten seconds by that.
 const secretsAreRemembered = 10 * time.Minute
 
+// workingSecretsAreRemembered is for how long those of an owner are that is being worked on and wants the same: while a cluster comes up it is
+// looked at every 50 ms, about twenty times, and had five Secrets read each time.
+const workingSecretsAreRemembered = time.Second
+
 // Secrets keeps what Secrets the API server has shown. They are asked for by their names and never listed or watched, which
 // would need the right to read all Secrets (docs/adr/0038). The Certificates of users, which are not watched either, have the names of
 // the Secrets that cert-manager writes for them, and are remembered as long.
@@ -36,20 +40,32 @@ type Secrets struct {
 	known  map[types.NamespacedName]*corev1.Secret             // nil: there is none
 	asked  map[types.NamespacedName]*unstructured.Unstructured // Certificates of cert-manager that there are
 	rested map[types.UID]string                                // what owners wanted for which nothing was to be done
+	looked map[string]looked                                   // when those of an owner were last read again, by UID and names
 	writes int                                                 // of this process
 }
 
-// Look has the Secrets of an owner read again, unless nothing was to be done for it, and it has not changed since.
+// A looked is what an owner wanted when its Secrets were last read again, and when that was.
+type looked struct {
+	wanted string
+	at     time.Time
+}
+
+// Look has the Secrets of an owner read again, unless it has not changed since, and nothing was to be done for it or that was a moment ago.
 func (s *Secrets) Look(owner client.Object, names ...string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if age := s.Now().Sub(s.begun); age > secretsAreRemembered || age < 0 {
-		s.begun, s.rested = s.Now(), map[types.UID]string{}
+		s.begun, s.rested, s.looked = s.Now(), map[types.UID]string{}, map[string]looked{}
 		s.known, s.asked = map[types.NamespacedName]*corev1.Secret{}, map[types.NamespacedName]*unstructured.Unstructured{}
 	}
 	if wanted, is := s.rested[owner.GetUID()]; is && wanted == wants(owner) {
 		return
 	}
+	of, now := string(owner.GetUID())+" "+strings.Join(names, " "), looked{wants(owner), s.Now()}
+	if last := s.looked[of]; last.wanted == now.wanted && now.at.Sub(last.at) < workingSecretsAreRemembered {
+		return
+	}
+	s.looked[of] = now
 	for _, name := range names {
 		key := types.NamespacedName{Namespace: owner.GetNamespace(), Name: name}
 		delete(s.known, key)

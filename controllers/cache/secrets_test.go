@@ -100,7 +100,21 @@ func TestSecretsAreReadAgain(t *testing.T) {
 			s.owner.Annotations = map[string]string{"count": "2"}
 			return false
 		},
-		"an owner that has work":        func(s *secretScene) bool { s.memory.Rest(s.owner, false); return true },
+		"an owner that has work": func(s *secretScene) bool {
+			s.memory.Rest(s.owner, false)
+			s.at = s.at.Add(workingSecretsAreRemembered)
+			return true
+		},
+		"an owner that had work a moment ago": func(s *secretScene) bool {
+			s.memory.Rest(s.owner, false)
+			s.at = s.at.Add(workingSecretsAreRemembered - 1)
+			return false
+		},
+		"an owner that had work, and has other work": func(s *secretScene) bool {
+			s.memory.Rest(s.owner, false)
+			s.owner.Generation = 2
+			return true
+		},
 		"almost ten minutes":            func(s *secretScene) bool { s.at = s.at.Add(secretsAreRemembered); return false },
 		"ten minutes":                   func(s *secretScene) bool { s.at = s.at.Add(secretsAreRemembered + 1); return true },
 		"a clock that is set back":      func(s *secretScene) bool { s.at = s.at.Add(-time.Second); return true },
@@ -109,6 +123,7 @@ func TestSecretsAreReadAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSecretScene(t)
 			s.put("there", "first")
+			s.memory.Look(s.owner, "there", "missing")
 			s.is("there", "first")
 			s.is("missing", "")
 			there := client.ObjectKey{Namespace: "default", Name: "there"}

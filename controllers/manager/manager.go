@@ -202,6 +202,9 @@ func (m *Manager) addControllers(ctx context.Context) error {
 			return fmt.Errorf("add the monitor of the operator: %w", err)
 		}
 	}
+	if err := cache.Index(ctx, m.GetFieldIndexer()); err != nil {
+		return err
+	}
 	return shared.AddTo(m.Manager)
 }
 

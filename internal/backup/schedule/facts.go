@@ -15,7 +15,7 @@ import (
 type Seen struct {
 	Cluster  *v1beta1.EtcdCluster     // with spec.backup
 	Store    *v1beta1.EtcdBackupStore // that it names; nil: there is none
-	Backups  []v1beta1.EtcdBackup     // of the namespace
+	Backups  []v1beta1.EtcdBackup     // of the cluster, and of others that had its name
 	Clusters []v1beta1.EtcdCluster    // of the namespace: some may be restored from one of these
 	Restores []v1beta1.EtcdRestore    // of the namespace: some may be about to restore one of these
 	Now      time.Time

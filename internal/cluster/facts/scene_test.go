@@ -204,7 +204,10 @@ func (s *scene) client(without []string) client.WithWatch {
 			objects = append(objects, object.DeepCopyObject().(client.Object))
 		}
 	}
-	return kubernetes.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
+	return kubernetes.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithIndex(&v1beta1.EtcdBackup{}, v1beta1.FieldCluster, func(o client.Object) []string {
+			return []string{o.(*v1beta1.EtcdBackup).Spec.Cluster}
+		}).Build()
 }
 
 // observer looks at the scene as it is now.

@@ -72,7 +72,8 @@ func (o *Observer) backups(ctx context.Context, s *facts.Snapshot, accepted stri
 // backingUp looks for a backup of the cluster that is being written.
 func (o *Observer) backingUp(ctx context.Context, s *facts.Snapshot) error {
 	var backups v1beta1.EtcdBackupList
-	if err := o.Cache.List(ctx, &backups, client.InNamespace(s.Cluster.Namespace)); err != nil {
+	of := client.MatchingFields{v1beta1.FieldCluster: s.Cluster.Name}
+	if err := o.Cache.List(ctx, &backups, client.InNamespace(s.Cluster.Namespace), of); err != nil {
 		return fmt.Errorf("list EtcdBackups: %w", err)
 	}
 	s.BackingUp = facts.BackingUp(s.Cluster, backups.Items)
