@@ -208,7 +208,7 @@ func (m *Manager) addControllers(ctx context.Context) error {
 	return shared.AddTo(m.Manager)
 }
 
-// addMigration has objects stored in one version, if the operator sees those of all namespaces.
+// addMigration has objects stored in one version, and older definitions of them said, if the operator sees those of all namespaces.
 func (m *Manager) addMigration() error {
 	if len(m.chosen.Namespaces) > 0 {
 		return nil
@@ -220,6 +220,13 @@ func (m *Manager) addMigration() error {
 	migration := &stored.Migration{Client: live, Log: m.GetLogger().WithName("stored"), Settle: stored.Settle}
 	if err := m.Add(migration); err != nil {
 		return fmt.Errorf("add the migration of stored objects: %w", err)
+	}
+	older := &stored.Definitions{
+		Client: live, Log: m.GetLogger().WithName("definitions"), Events: m.GetEventRecorder("etcd-operator.dev/operator"),
+		Version: m.chosen.Version, Every: stored.LookEvery,
+	}
+	if err := m.Add(older); err != nil {
+		return fmt.Errorf("add the look at definitions: %w", err)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 // Package stored rewrites objects of the operator's kinds that the API server has stored in an earlier version, so that a later release may
-// stop serving it.
+// stop serving it, and says when their definitions are older than the operator.
 //
 // It must never change an object: each is written back as it was read.
 package stored
