@@ -25,8 +25,8 @@ import (
 // clusters cost a request in ten seconds by that.
 const secretsAreRemembered = 10 * time.Minute
 
-// workingSecretsAreRemembered is for how long those of an owner are that is being worked on and wants the same: while a cluster comes up it is
-// looked at every 50 ms, about twenty times, and had five Secrets read each time.
+// workingSecretsAreRemembered is for how long those of an owner are that is being worked on and wants the same: while a cluster comes up it
+// is looked at every 50 ms, about twenty times, and had five Secrets read each time.
 const workingSecretsAreRemembered = time.Second
 
 // Secrets keeps what Secrets the API server has shown. They are asked for by their names and never listed or watched, which

@@ -38,14 +38,13 @@ func (*Definitions) NeedLeaderElection() bool { return true }
 // Start looks until it is stopped. What cannot be read is not judged.
 func (d *Definitions) Start(ctx context.Context) error {
 	said := map[string]string{}
-	for {
+	for ctx.Err() == nil {
 		for _, plural := range slices.Sorted(maps.Keys(Kinds())) {
 			d.look(ctx, plural, said)
 		}
-		if pause(ctx, d.Every) != nil {
-			return nil
-		}
+		_ = pause(ctx, d.Every)
 	}
+	return nil
 }
 
 // look says once what a definition drops, and again when that changes.

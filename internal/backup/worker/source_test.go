@@ -86,7 +86,8 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-// TestLogAsksFollowersForHashes: a member holds up writes while it hashes, so that it is no leader where a follower answers, and has little data.
+// TestLogAsksFollowersForHashes: a member holds up writes while it hashes, so that it is no leader where a follower answers, and has little
+// data.
 func TestLogAsksFollowersForHashes(t *testing.T) {
 	o := &jobspec.FollowOrder{ClusterID: "c1", HashBelow: 256 << 20}
 	large := func(c *candidate) { c.status.DBSize = 257 << 20 }

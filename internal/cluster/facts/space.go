@@ -106,7 +106,8 @@ func (j *builder) noRoom(m cluster.Member) string {
 	has := j.capacity(m.Name)
 	switch needs := m.DBSize + m.InUse + v1beta1.LogRoom(has); {
 	case j.v.Want.Ephemeral && v1beta1.UsableRoom(has) < needs:
-		return goesWithPod + "nor has spec.storage.ephemeral.sizeLimit room for etcdctl defrag: raise spec.etcd.quota, or copy the data to a new cluster"
+		return goesWithPod + "nor has spec.storage.ephemeral.sizeLimit room for etcdctl defrag: raise spec.etcd.quota, or copy the data to a " +
+			"new cluster"
 	case j.v.Want.Ephemeral:
 		return goesWithPod + "run etcdctl defrag in its pod while all members are healthy, in the leader's last"
 	case !m.Answers:

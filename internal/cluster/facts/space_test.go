@@ -315,8 +315,8 @@ func TestNoDefragmentationOfEphemeralMembers(t *testing.T) {
 	}
 }
 
-// TestDefragmentationWithoutRoom: a member is to be defragmented all the same, so that the reason is said, unless its volume is growing. It is
-// not tried again at each look.
+// TestDefragmentationWithoutRoom: a member is to be defragmented all the same, so that the reason is said, unless its volume is growing. It
+// is not tried again at each look.
 func TestDefragmentationWithoutRoom(t *testing.T) {
 	for what, test := range map[string]struct {
 		set  func(*scene)
@@ -331,7 +331,8 @@ func TestDefragmentationWithoutRoom(t *testing.T) {
 			size := resource.MustParse("4Gi")
 			s.c.Spec.Storage.Size = &size
 			for _, name := range []string{"a-0", "a-1", "a-2"} {
-				metav1.SetMetaDataAnnotation(&s.claim(name).ObjectMeta, v1beta1.AnnotationGrowthRefused, "4Gi "+now.Format(time.RFC3339)+" its class says no")
+				refused := "4Gi " + now.Format(time.RFC3339) + " its class says no"
+				metav1.SetMetaDataAnnotation(&s.claim(name).ObjectMeta, v1beta1.AnnotationGrowthRefused, refused)
 			}
 		}},
 		"it was tried": {set: last(time.Minute)},

@@ -104,7 +104,7 @@ func keepSources(v cluster.View) Step {
 // awaitConsent removes no source whose clients cannot follow, or that may start again.
 func awaitConsent(v cluster.View) Step {
 	for _, service := range v.Adoption.Services {
-		if why := Astray(v, service); why != "" {
+		if why := Astray(service); why != "" {
 			return refuse(why + "; members that were there before stay until then")
 		}
 	}
@@ -115,7 +115,7 @@ func awaitConsent(v cluster.View) Step {
 }
 
 // Astray says why clients do not come to members by a Service of the sources, and what to do; empty if they do, or are about to.
-func Astray(v cluster.View, service cluster.AdoptedService) string {
+func Astray(service cluster.AdoptedService) string {
 	switch {
 	case service.Missing:
 		return "Service " + service.Name + ", by which clients reached the members that were there before, is gone: create it again, with " +
@@ -130,8 +130,8 @@ func Astray(v cluster.View, service cluster.AdoptedService) string {
 // unroutable says which Service that is there keeps clients from members when the adoption is complete; empty if none does.
 func unroutable(v cluster.View) string {
 	for _, service := range v.Adoption.Services {
-		if !service.Missing && Astray(v, service) != "" {
-			return Astray(v, service)
+		if !service.Missing && Astray(service) != "" {
+			return Astray(service)
 		}
 	}
 	return ""

@@ -284,9 +284,9 @@ func corruptViolation(before, after *world, step plan.Step) string {
 	return broken
 }
 
-// heals says whether the step stops one member to end NOSPACE, which is full or was chosen, beside voters that are all well. It does not wait for a drain: a
-// node may stay cordoned for days, in which the cluster would take no writes, and an eviction is held back by the disruption budget as soon
-// as the Pod is seen to end.
+// heals says whether the step stops one member to end NOSPACE, which is full or was chosen, beside voters that are all well. It does not
+// wait for a drain: a node may stay cordoned for days, in which the cluster would take no writes, and an eviction is held back by the
+// disruption budget as soon as the Pod is seen to end.
 func (w *world) heals(step plan.Step) bool {
 	s, stops := step.(plan.DeletePods)
 	healthy, all := w.voters(staysHealthy)

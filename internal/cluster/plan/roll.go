@@ -159,10 +159,9 @@ func whatHasChanged(v cluster.View, m cluster.Member) string {
 	}
 }
 
-// awaitDrain restarts no voter while the others are a quorum only with voters on cordoned
-// nodes: a drain may follow at any moment, and the disruption budget holds back evictions, but
-// not the operator (docs/adr/0024). A cluster that takes no writes is worse off than one that loses its quorum for the seconds of a restart,
-// if it does: a member that restarts to end NOSPACE does not wait (docs/adr/0078).
+// awaitDrain restarts no voter while the others are a quorum only with voters on cordoned nodes: a drain may follow at any moment, and the
+// disruption budget holds back evictions, but not the operator (docs/adr/0024). A cluster that takes no writes is worse off than one that
+// loses its quorum for the seconds of a restart, if it does: a member that restarts to end NOSPACE does not wait (docs/adr/0078).
 func awaitDrain(v cluster.View, m cluster.Member, up int) Step {
 	_, voters := v.Votes(nil)
 	cordoned := v.Select(cluster.IsVoter, cluster.IsSteady, cluster.IsCordoned, cluster.Except(m.Name))

@@ -12,8 +12,8 @@ import (
 // too, and a quorum serves meanwhile. Which one restarts is written into the status first; facts then count its Pod as outdated
 // until it is one that defragments.
 
-// defragmentOnce is asked as soon as a container runs that was started to defragment, and before anything that may wait: when it starts again,
-// in a crash or as its node restarts, there may be no room for a copy of its data.
+// defragmentOnce is asked as soon as a container runs that was started to defragment, and before anything that may wait: when it starts
+// again, in a crash or as its node restarts, there may be no room for a copy of its data.
 func defragmentOnce(v cluster.View) Step {
 	return markAll(v, Plain, func(m cluster.Member) bool { return m.Pod.DefragmentsAgain })
 }

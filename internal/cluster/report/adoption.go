@@ -64,7 +64,7 @@ func inItsWay(v cluster.View, step plan.Step) string {
 		return ""
 	}
 	for _, service := range v.Adoption.Services {
-		if astray := plan.Astray(v, service); astray != "" {
+		if astray := plan.Astray(service); astray != "" {
 			return "; " + astray
 		}
 	}

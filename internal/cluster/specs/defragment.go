@@ -18,8 +18,8 @@ const (
 )
 
 // Defragmenting has a Pod's etcd, of the version in the spec, defragment its database as it starts, until StartPlainly. It is no part of
-// the Pod's fingerprint. The flag is set by the environment, where etcd leaves alone what it does not know: the image of a Pod may be exchanged in
-// place.
+// the Pod's fingerprint. The flag is set by the environment, where etcd leaves alone what it does not know: the image of a Pod may be
+// exchanged in place.
 func Defragmenting(c *v1beta1.EtcdCluster, pod *corev1.Pod) *corev1.Pod {
 	StartPlainly(pod)
 	for _, flag := range []string{defragmentAbove, experimental + defragmentAbove} {

@@ -61,7 +61,8 @@ func TestDefragmentingOnce(t *testing.T) {
 			t.Errorf("%+v: again: %t", status, got)
 		}
 	}
-	if specs.StartPlainly(pod); pod.Annotations["etcd-operator.dev/defragments"] != "0" || specs.DefragmentsAgain(pod) || !specs.IsDefragmenting(pod) {
+	specs.StartPlainly(pod)
+	if pod.Annotations["etcd-operator.dev/defragments"] != "0" || specs.DefragmentsAgain(pod) || !specs.IsDefragmenting(pod) {
 		t.Errorf("it would defragment again: %v", pod.Annotations)
 	}
 	if pod.Annotations["etcd-operator.dev/defragments"] = "true"; specs.DefragmentsAgain(pod) || !specs.IsDefragmenting(pod) {
