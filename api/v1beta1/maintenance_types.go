@@ -232,31 +232,3 @@ func (d Defragmentation) LeastFree() int64 {
 	}
 	return d.MinFree.Value()
 }
-
-// LargestPrefixes are what the keys with the most data begin with.
-type LargestPrefixes struct {
-	// time at which they were measured.
-	Time metav1.Time `json:"time"`
-
-	// partial says that there are more prefixes than were looked at, 200: larger ones may be among these.
-	// +optional
-	Partial bool `json:"partial,omitempty"`
-
-	// prefixes are the largest, the largest first, at most 5.
-	// +optional
-	// +listType=atomic
-	Prefixes []KeyPrefix `json:"prefixes,omitempty"`
-}
-
-// KeyPrefix is keys that begin in the same way: with two parts of a path such as /registry/pods/, with one of a path without a slash
-// before, or with what is before the first digit.
-type KeyPrefix struct {
-	// prefix of the keys.
-	Prefix string `json:"prefix"`
-
-	// keys is how many there are.
-	Keys int64 `json:"keys"`
-
-	// size is about what their current values take, by the first keys. History takes more.
-	Size resource.Quantity `json:"size"`
-}

@@ -211,12 +211,6 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Defragmenting",order=66
 	Defragmenting *DefragmentingStatus `json:"defragmenting,omitempty"`
 
-	// largestPrefixes say whose keys fill the database. They are measured when a member's data takes three quarters of its quota or etcd
-	// refuses writes, and every hour from then on; they go once all members are below half of their quota.
-	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Largest Prefixes",order=69
-	LargestPrefixes *LargestPrefixes `json:"largestPrefixes,omitempty"`
-
 	// lastHashCheck is the last comparison of the members' data.
 	// +optional
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Last Hash Check",order=114

@@ -58,10 +58,6 @@ type View struct {
 	// Unread says why etcd's member list could not be read with quorum; empty when
 	// it was. Roles then come from one member's memory and may be old.
 	Unread string
-	// Largest are what the keys with the most data begin with, as they were measured last, at LargestAt, in seconds since 1970.
-	Largest        []Prefix
-	LargestAt      int64
-	LargestPartial bool // there are more than were looked at
 	// Alarms are those that etcd has raised, by kind and ID.
 	Alarms []Alarm
 	// Growth is what volumes are to grow to, and why; it is empty if they are not.
@@ -158,13 +154,6 @@ type Loss struct {
 
 // String is what a user writes to accept the loss.
 func (l Loss) String() string { return fmt.Sprintf("%s@%d", l.Survivor, l.Revision) }
-
-// Prefix is keys that begin in the same way.
-type Prefix struct {
-	Text  string
-	Keys  int64
-	Bytes int64 // about
-}
 
 // Ending is a certificate authority that ends soon: within a year, or a quarter of its life if that is less.
 // Its certificates end with it.

@@ -83,8 +83,7 @@ func alarms() {
 			fill()
 			degraded := conditionOf(read(g, c), v1beta1.ConditionDegraded)
 			g.Expect(degraded.Reason).To(Equal(v1beta1.ReasonActionRequired))
-			g.Expect(degraded.Message).To(And(ContainSubstring(`keys that begin with "big/"`),
-				ContainSubstring("delete keys, or raise spec.etcd.quota")))
+			g.Expect(degraded.Message).To(ContainSubstring("delete keys (see kubectl etcd keys brimming), or raise spec.etcd.quota"))
 		}).WithTimeout(6 * time.Minute).WithPolling(5 * time.Second).Should(Succeed())
 		Expect(value(c, "key")).To(Equal("value"))
 		ask(c, func(ctx context.Context, etcd *clientv3.Client) error {

@@ -32,6 +32,7 @@ func plugin() {
 		Expect(etcd(0, "backups", "source")).To(MatchRegexp(`good +source +[0-9]+ +\S+ +True`))
 		Expect(etcd(0, "status", "source")).To(And(ContainSubstring("source-0"), ContainSubstring("good")))
 		Expect(etcd(0, "fleet")).To(MatchRegexp(`source +Healthy +1/1 +\S+ +-`))
+		Expect(etcd(0, "keys", "source")).To(MatchRegexp(`[0-9]+ +[0-9]+\S* +"data/"`))
 	})
 
 	It("says that nothing is wrong, and what is", Label("gate"), func() {

@@ -32,7 +32,6 @@ func request(s *scene) {
 // holds has every member hold so many bytes of data.
 func (s *scene) holds(inUse int64) {
 	s.twist = func(_ string, status *etcd.Status) { status.DBSize, status.DBSizeInUse = inUse, inUse }
-	s.c.Status.LargestPrefixes = &v1beta1.LargestPrefixes{Time: metav1.NewTime(now)} // none is asked what its keys begin with
 }
 
 // takeEach has the hash of every member's data take so long.

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -108,25 +107,6 @@ func NeedDowngradeStatus(s Snapshot) *Answer {
 		}
 	}
 	return nil
-}
-
-// NeedPrefixes is the member that is asked what its keys begin with, if a database is nearly full and that was not measured within the last
-// hour; nil if it need not be known. A follower is asked first.
-func NeedPrefixes(s Snapshot) *Answer {
-	const every = time.Hour
-	if last := s.Cluster.Status.LargestPrefixes; last != nil && s.Now.Sub(last.Time.Time) < every {
-		return nil
-	}
-	near := func(a *Answer) bool {
-		return a.Status.DBSizeInUse >= s.Cluster.QuotaBytes()/4*3 || len(a.Status.Alarms) > 0
-	}
-	var asked *Answer
-	for _, a := range s.Answers {
-		if a.serves() && near(a) && (asked == nil || a.Status.MemberID != a.Status.LeaderID) {
-			asked = a
-		}
-	}
-	return asked
 }
 
 // isHibernated says whether the cluster hibernates, and an earlier look at this very spec found

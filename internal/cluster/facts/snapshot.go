@@ -50,7 +50,6 @@ type Snapshot struct {
 	LocalList []etcd.Member  // the list of one member, not read with quorum
 	List      []etcd.Member  // the list of a member that had just answered a linearizable read
 	Hashes    []cluster.Hash // that earlier looks have read for a comparison that goes on
-	Prefixes  *Prefixes      // what the keys with the most data begin with; nil if that was not measured now
 
 	SourceURLs     []string                   // at which members of a cluster that is adopted were asked
 	SourceServices map[string]*corev1.Service // that an adoption names, by name
@@ -83,12 +82,6 @@ type Snapshot struct {
 
 	Route   *unstructured.Unstructured // the TLSRoute, if the cluster may have one; nil: there is none
 	NoRoute string                     // why it cannot be read; empty if it can
-}
-
-// Prefixes are what one member said of its keys.
-type Prefixes struct {
-	All   []etcd.Prefix
-	Whole bool
 }
 
 // Named is what the API server said of the Pod and the volume of one member.

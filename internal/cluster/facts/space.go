@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,7 +50,6 @@ func (j *builder) space() {
 			m.Pod.Change = cluster.Rebuild
 		}
 	}
-	j.largest()
 }
 
 // growth is what volumes are to grow to, if the user allows it and what was asked for before is done. A quota that the user has set does
@@ -209,33 +207,4 @@ func lastDefragmentation(c *v1beta1.EtcdCluster, member string) v1beta1.MemberDe
 		}
 	}
 	return v1beta1.MemberDefragmentation{}
-}
-
-// largest are the prefixes that were measured now, or else the last ones, unless all members have half of their quota free.
-func (j *builder) largest() {
-	if now := j.Prefixes; now != nil {
-		j.v.LargestAt, j.v.LargestPartial = j.Now.Unix(), !now.Whole
-		for _, p := range now.All[:min(len(now.All), mostLargest)] {
-			j.v.Largest = append(j.v.Largest, cluster.Prefix{Text: legible(p.Prefix), Keys: p.Keys, Bytes: p.Bytes})
-		}
-		return
-	}
-	last := j.c.Status.LargestPrefixes
-	full := func(m cluster.Member) bool { return cluster.IsVoter(m) && (!m.Answers || m.InUse >= m.Pod.Quota/2) }
-	if last == nil || !slices.ContainsFunc(j.sorted(), full) && len(j.v.Alarms) == 0 {
-		return
-	}
-	j.v.LargestAt, j.v.LargestPartial = last.Time.Unix(), last.Partial
-	for _, p := range last.Prefixes {
-		j.v.Largest = append(j.v.Largest, cluster.Prefix{Text: p.Prefix, Keys: p.Keys, Bytes: p.Size.Value()})
-	}
-}
-
-// mostLargest are kept in the status.
-const mostLargest = 5
-
-// legible is the beginning of a prefix, which may be a key of any length and bytes.
-func legible(prefix string) string {
-	const longest = 128
-	return strings.ToValidUTF8(prefix[:min(len(prefix), longest)], "?")
 }

@@ -258,44 +258,6 @@ func TestGrowthByRate(t *testing.T) {
 	}
 }
 
-// TestLargestPrefixes: what fills a database is measured while one is nearly full, once an hour, and forgotten when all have room.
-func TestLargestPrefixes(t *testing.T) {
-	measured := func(ago time.Duration) *v1beta1.LargestPrefixes {
-		return &v1beta1.LargestPrefixes{
-			Time: metav1.NewTime(now.Add(-ago)), Prefixes: []v1beta1.KeyPrefix{{Prefix: "old/", Keys: 1, Size: resource.MustParse("1Mi")}},
-		}
-	}
-	for what, test := range map[string]struct {
-		inUse int64 // MiB of a quota of 1536
-		last  *v1beta1.LargestPrefixes
-		want  string
-	}{
-		"room":                                {inUse: 1100},
-		"nearly full":                         {inUse: 1200, want: "big/ small "},
-		"nearly full, measured a moment ago":  {inUse: 1200, last: measured(time.Minute), want: "old/ "},
-		"nearly full, measured an hour ago":   {inUse: 1200, last: measured(time.Hour), want: "big/ small "},
-		"room, and measured":                  {inUse: 800, last: measured(time.Hour), want: "old/ "},
-		"half is free, and measured long ago": {inUse: 700, last: measured(time.Hour)},
-	} {
-		t.Run(what, func(t *testing.T) {
-			s := newScene(t)
-			s.etcd.Put("small", "x")
-			s.etcd.Put("big/", strings.Repeat("x", 1000))
-			s.c.Status.LargestPrefixes = test.last
-			s.twist = func(_ string, status *etcd.Status) {
-				status.DBSize, status.DBSizeInUse = test.inUse*mib, test.inUse*mib
-			}
-			v, got := s.look(), ""
-			for _, p := range v.Largest {
-				got += p.Text + " "
-			}
-			if got != test.want || (v.LargestAt > 0) != (test.want != "") {
-				t.Errorf("got %q at %d, want %q", got, v.LargestAt, test.want)
-			}
-		})
-	}
-}
-
 // TestNoDefragmentationOfEphemeralMembers: with its Pod the data of such a member goes, and one in its place gets the whole file. A person
 // can defragment it where it runs, if there is room.
 func TestNoDefragmentationOfEphemeralMembers(t *testing.T) {

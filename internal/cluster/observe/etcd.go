@@ -52,20 +52,6 @@ func (o *Observer) etcd(ctx context.Context, s *facts.Snapshot, running []cluste
 		}
 	}
 	members.descent(ctx, s)
-	members.prefixes(ctx, s)
-}
-
-// prefixes asks a member what fills its database. That it does not say is no error: it is asked again.
-func (c clients) prefixes(ctx context.Context, s *facts.Snapshot) {
-	a := facts.NeedPrefixes(*s)
-	if a == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, facts.HashTimeout)
-	defer cancel()
-	if all, whole, err := c[a.Member].Prefixes(ctx); err == nil {
-		s.Prefixes = &facts.Prefixes{All: all, Whole: whole}
-	}
 }
 
 // ask takes the member list from a member that has just answered a linearizable read. Members get so many times as long as usual.

@@ -109,7 +109,7 @@ func (w *world) hash() uint64 {
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
 		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.Growth, v.Record.Grown, v.Record.Scaled, v.Scaling, v.Record.Replacing,
-		v.Outworn, v.Monitoring, v.LargestAt, v.LargestPartial, v.TLS, v.Record.TLS,
+		v.Outworn, v.Monitoring, v.TLS, v.Record.TLS,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -129,7 +129,6 @@ func (w *world) hash() uint64 {
 	writeAll(&h, v.Misfits)
 	writeAll(&h, v.Refused)
 	writeAll(&h, v.Foreign)
-	writeAll(&h, v.Largest)
 	writeAll(&h, v.Tuning)
 	writeAll(&h, v.Record.Tuned)
 	if a, r := &v.Adoption, &v.Record.Adopting; a.Wanted || a.Undo || a.Held || a.Sleepy || a.Keeps ||
@@ -175,8 +174,6 @@ type view struct {
 	scaling                         cluster.Scaling
 	replacing, outworn              cluster.Replacing
 	monitoring                      cluster.Monitoring
-	largestAt                       int64
-	largestPartial                  bool
 	tls                             cluster.TLSChange
 	schemes                         cluster.TLSState
 }

@@ -182,18 +182,9 @@ func NoSpace(v cluster.View) string {
 		if m.NoRoom != "" {
 			return raised + holds + ", and cannot be defragmented: " + m.NoRoom
 		}
-		return raised + holds + filledBy(v) + ": delete keys, or raise spec.etcd.quota (and spec.storage.size)"
+		return raised + holds + ": delete keys (see kubectl etcd keys " + v.Name + "), or raise spec.etcd.quota (and spec.storage.size)"
 	}
 	return ""
-}
-
-// filledBy names the prefix that has the most data; empty if that was not measured.
-func filledBy(v cluster.View) string {
-	if len(v.Largest) == 0 {
-		return ""
-	}
-	most := v.Largest[0]
-	return fmt.Sprintf(", about %s of it in the %d keys that begin with %q", mebibytes(most.Bytes), most.Keys, most.Text)
 }
 
 func leaderLast(members []cluster.Member) []cluster.Member {

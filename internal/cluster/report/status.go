@@ -199,7 +199,6 @@ func facts(status *v1beta1.EtcdClusterStatus, c *v1beta1.EtcdCluster, v cluster.
 	status.Anomalies = anomalies(v.Anomalies)
 	status.LastHashCheck = compared(status.LastHashCheck, v.Hashes)
 	status.TargetVersion = v.Target.Version
-	status.LargestPrefixes = largestPrefixes(v)
 	status.VolumeSize = volumeSize(status, v)
 	status.LegacyEntries = legacyEntries(status, v)
 	status.Replicas = count(v.Select(cluster.IsVoter))
@@ -383,17 +382,4 @@ func problem(m cluster.Member) string {
 // write must not write the status with every write.
 func rounded(size int64) *resource.Quantity {
 	return resource.NewQuantity(1<<bits.Len64(uint64(size-1)), resource.BinarySI) //nolint:gosec // size is positive
-}
-
-func largestPrefixes(v cluster.View) *v1beta1.LargestPrefixes {
-	if v.LargestAt == 0 {
-		return nil
-	}
-	largest := &v1beta1.LargestPrefixes{Time: metav1.Unix(v.LargestAt, 0), Partial: v.LargestPartial}
-	for _, p := range v.Largest {
-		largest.Prefixes = append(largest.Prefixes, v1beta1.KeyPrefix{
-			Prefix: p.Text, Keys: p.Keys, Size: *resource.NewQuantity(p.Bytes, resource.BinarySI),
-		})
-	}
-	return largest
 }

@@ -1,6 +1,6 @@
 // Package command is the shell of kubectl etcd: it reads flags, asks the API server, and writes what the pure packages beside it say.
 //
-// It must never change an object but those that its command says, nor read a Secret.
+// It must never change an object but those that its command says, nor read a Secret but the one by which keys asks etcd.
 package command
 
 import (
@@ -74,7 +74,7 @@ func Run(ctx context.Context, env Environment, arguments []string) int {
 	}
 	a.connection.bind(root.PersistentFlags())
 	root.AddCommand(a.status(), a.diagnose(), a.backup(), a.backups(), a.restore(), a.undo(), a.defrag(), a.rotate(), a.revoke(),
-		a.switchOver(), a.report(), a.adopt(), a.log(), a.fleet())
+		a.switchOver(), a.report(), a.adopt(), a.log(), a.keys(), a.fleet())
 	root.SetArgs(arguments)
 	root.SetIn(env.In)
 	root.SetOut(env.Out)

@@ -31,7 +31,9 @@ type Kubernetes struct {
 	// Logs opens the log of a container.
 	Logs func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error)
 	// Post asks a Pod through the API server.
-	Post      Post
+	Post Post
+	// Dial connects to the etcd of a Pod.
+	Dial      Dial
 	Namespace string
 }
 
@@ -93,5 +95,5 @@ func (c *Connection) Open(version string) (*Kubernetes, error) {
 	open := func(ctx context.Context, namespace, pod string, options *corev1.PodLogOptions) (io.ReadCloser, error) {
 		return logs.CoreV1().Pods(namespace).GetLogs(pod, options).Stream(ctx)
 	}
-	return &Kubernetes{Client: objects, Logs: open, Post: throughProxy(logs), Namespace: namespace}, nil
+	return &Kubernetes{Client: objects, Logs: open, Post: throughProxy(logs), Dial: throughForwarding(config, logs), Namespace: namespace}, nil
 }

@@ -56,7 +56,7 @@ func Fleet(all []Summary, now time.Time) string {
 			ago(now, s.VerifiedBackup), ago(now, s.LogUntil),
 		})
 	}
-	return table(rows)
+	return Table(rows)
 }
 
 func ago(now time.Time, then *time.Time) string {

@@ -21,7 +21,7 @@ func Text(s Status, now time.Time, width int) string {
 	conditions(&out, s.Conditions, now, width)
 	if len(s.Members) > 0 {
 		fmt.Fprintln(&out)
-		out.WriteString(table(memberRows(s.Members)))
+		out.WriteString(Table(memberRows(s.Members)))
 	}
 	Sentences(&out, memberMessages(s.Members), width)
 	for _, v := range s.SetAside {
@@ -55,7 +55,7 @@ func Overview(all []Status) string {
 		}
 		rows = append(rows, []string{s.Name, s.State, fmt.Sprintf("%d/%d", s.ReadyMembers, s.Size), dash(s.Version), degraded, newest})
 	}
-	return table(rows)
+	return Table(rows)
 }
 
 // Backups is the list of backups.
@@ -72,7 +72,7 @@ func Backups(all []Backup, now time.Time) string {
 		}
 		rows = append(rows, []string{b.Name, dash(b.Cluster), revision, dash(b.Size), verified, age(now, b.Time), dash(b.Store)})
 	}
-	return table(rows)
+	return Table(rows)
 }
 
 func heading(out *strings.Builder, s Status, now time.Time) {
@@ -169,7 +169,8 @@ func Sentences(out *strings.Builder, all []string, width int) {
 	}
 }
 
-func table(rows [][]string) string {
+// Table has columns as wide as what is in them, with a header in the first row.
+func Table(rows [][]string) string {
 	var out strings.Builder
 	writer := tabwriter.NewWriter(&out, 0, 0, 3, ' ', 0)
 	for _, row := range rows {
