@@ -11,11 +11,11 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
@@ -55,7 +55,7 @@ func targetOf(as *corev1.Secret) (etcd.Target, error) {
 	}
 	authorities := x509.NewCertPool()
 	if !authorities.AppendCertsFromPEM(as.Data["ca.crt"]) {
-		return etcd.Target{}, fmt.Errorf("Secret %s has no authority in ca.crt", as.Name)
+		return etcd.Target{}, fmt.Errorf("read the authority in ca.crt of Secret %s: there is none", as.Name)
 	}
 	return etcd.Target{
 		ServerName: "localhost", User: string(as.Data["username"]), Password: string(as.Data["password"]),
@@ -66,7 +66,7 @@ func targetOf(as *corev1.Secret) (etcd.Target, error) {
 // forward opens a port of this machine, as kubectl port-forward does, until the context ends.
 func forward(ctx context.Context, config *rest.Config, server kubernetes.Interface, pod client.ObjectKey) (address string, err error) {
 	url := server.CoreV1().RESTClient().Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("portforward").URL()
-	websockets, err := portforward.NewSPDYOverWebsocketDialer(url, config)
+	websockets, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, config)
 	if err != nil {
 		return "", err
 	}
@@ -74,14 +74,14 @@ func forward(ctx context.Context, config *rest.Config, server kubernetes.Interfa
 	if err != nil {
 		return "", err
 	}
-	older := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
-	dialer := portforward.NewFallbackDialer(websockets, older, func(err error) bool {
+	older := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
+	dialer := portforward.NewFallbackDialerForStreaming(websockets, older, func(err error) bool {
 		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 	})
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	const host = "127.0.0.1"
 	ports := []string{"0:" + strconv.Itoa(v1beta1.ClientPort)}
-	f, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{host}, ports, ready, io.Discard, io.Discard)
+	f, err := portforward.NewOnAddressesForStreamingWithContext(ctx, dialer, []string{host}, ports, ready, io.Discard, io.Discard)
 	if err != nil {
 		return "", err
 	}

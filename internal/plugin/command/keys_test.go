@@ -15,11 +15,12 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 )
 
-// TestKeys: a follower is asked, as who the Secret says that is the cluster's, root's, or named. Names of keys are written so that no terminal
-// takes them for commands.
+// TestKeys: a follower is asked, as who the Secret says that is the cluster's, root's, or named. Names of keys are written so that no
+// terminal takes them for commands.
 func TestKeys(t *testing.T) {
 	members := []v1beta1.MemberStatus{
-		{Name: "a-0", Role: v1beta1.RoleLeader, Healthy: true}, {Name: "a-1", Role: v1beta1.RoleVoter},
+		{Name: "a-0", Role: v1beta1.RoleLeader, Healthy: true},
+		{Name: "a-1", Role: v1beta1.RoleVoter},
 		{Name: "a-2", Role: v1beta1.RoleVoter, Healthy: true},
 	}
 	for what, test := range map[string]struct {
