@@ -352,6 +352,9 @@ func IsForeign(m Member) bool { return m.Foreign != "" }
 // it again.
 func IsFull(m Member) bool { return m.Pod.Quota > 0 && m.DBSize >= m.Pod.Quota/10*9 }
 
+// HasQuotaBelowDBSize says whether the quota of the spec is less than the member's database, and than the quota that the member has.
+func HasQuotaBelowDBSize(m Member) bool { return m.Pod.QuotaBelowDBSize }
+
 // IsNearQuota says whether the member's database is so large that it may reach its quota before long, by the share at which members are
 // defragmented by default.
 func IsNearQuota(m Member) bool { return m.Pod.Quota > 0 && m.DBSize >= m.Pod.Quota/4*3 }

@@ -36,7 +36,8 @@ func (j *builder) target() {
 	for name, pod := range j.pods {
 		m := j.member(name)
 		m.Pod.OldCABundle = known && pod.Annotations[v1beta1.AnnotationTrust] != trusted
-		m.Pod.Change = j.change(keepingQuota(specs.Targeted(c, v.Target.For(*m)), pod), pod)
+		isDefragmented := v.Record.Defragmenting.Member == name && specs.IsDefragmenting(pod)
+		m.Pod.Change = j.change(keepingQuota(specs.Targeted(c, v.Target.For(*m)), pod, isDefragmented), pod)
 		m.Pod.PredatesRevocation = known && isRevoking && pod.Annotations[v1beta1.AnnotationRevokedAt] != v.Revocation.At
 		if m.Pod.OldCABundle || m.Pod.PredatesRevocation && v.Revocation.Await == "" {
 			m.Pod.Change = cluster.Rebuild // etcd reads the CA bundle only when it starts, and open connections stay
@@ -119,9 +120,10 @@ func (j *builder) change(c *v1beta1.EtcdCluster, pod *corev1.Pod) cluster.Change
 	return change
 }
 
-// keepingQuota is the cluster with the quota that the Pod's member has, if the default is less: no member restarts only for that.
-func keepingQuota(targeted *v1beta1.EtcdCluster, pod *corev1.Pod) *v1beta1.EtcdCluster {
-	if had := specs.QuotaOf(pod); targeted.Spec.Etcd.Quota == nil && had > targeted.QuotaBytes() {
+// keepingQuota is the cluster with the quota that the Pod's member has, if the default is less: no member restarts only for that. Nor does
+// one that is just defragmented, whose Pod holds a quota that is refused for now.
+func keepingQuota(targeted *v1beta1.EtcdCluster, pod *corev1.Pod, isDefragmented bool) *v1beta1.EtcdCluster {
+	if had := specs.QuotaOf(pod); (targeted.Spec.Etcd.Quota == nil || isDefragmented) && had > targeted.QuotaBytes() {
 		targeted.Spec.Etcd.Quota = resource.NewQuantity(had, resource.BinarySI)
 	}
 	return targeted

@@ -308,7 +308,7 @@ func Ungrown(v cluster.View) string {
 
 // With a quota below the size of the database the next write would raise NOSPACE, and no member would accept another.
 func keepRoom(v cluster.View) Step {
-	for _, m := range v.Select(cluster.IsListed, func(m cluster.Member) bool { return m.Pod.QuotaBelowDBSize }) {
+	for _, m := range v.Select(cluster.IsListed, cluster.HasQuotaBelowDBSize) {
 		return refuse("spec.etcd.quota is less than the database of " + m.Name + ", so that the cluster would accept no more writes; " +
 			"no member is restarted for it; set spec.etcd.quota back, or compact and defragment the database first")
 	}
