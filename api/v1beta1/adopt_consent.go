@@ -6,8 +6,8 @@ import (
 )
 
 // AnnotationAdoptedBy is on a Secret, a Service or a StatefulSet that an adoption or a copy may use. A password goes to the endpoints that
-// the EtcdCluster names, an authority signs what it asks for, and clients come to its members, so that whoever may write the object has to
-// agree to that EtcdCluster, and to no other one that has or will have its name. Name, UID, and endpoints, separated by commas:
+// the EtcdCluster names, an authority signs what it asks for, and clients come to its members, so that those who may write the object have
+// to agree to that EtcdCluster, and to no other one that has or will have its name. Name, UID, and endpoints, separated by commas:
 // etcd,5d0c6a4e-…,http://etcd-0.etcd-headless.default.svc:2379.
 const AnnotationAdoptedBy = "etcd-operator.dev/adopted-by"
 

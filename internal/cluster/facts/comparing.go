@@ -29,12 +29,12 @@ const (
 	leastMeasured = 100 << 20
 	// measuredFor is for how long the speed counts that was measured.
 	measuredFor = 7 * 24 * time.Hour
-	// holdsUp is the longest time that a member may be held up by a comparison that nobody asked for, where no window is set: 100 MiB at the
+	// holdsUp is the longest time that a member may be held up by a comparison without a request, where no window is set: 100 MiB at the
 	// usual speed.
 	holdsUp = 100 * time.Millisecond
 	// looksFor is how long a look asks members for hashes. Those that are left come at the next one.
 	looksFor = 2 * time.Second
-	// longestTimeout bounds a request that somebody waits for.
+	// longestTimeout bounds a call for a comparison on request.
 	longestTimeout = time.Minute
 )
 
@@ -65,7 +65,7 @@ func isComparisonDue(s Snapshot) bool {
 	}
 }
 
-// mayCompare says whether members may be compared although nobody has asked for it: in the window if one is set, and no member longer than
+// mayCompare says whether members may be compared without a request: in the window if one is set, and no member longer than
 // it is given; else if clients hardly notice it.
 func mayCompare(s Snapshot) bool {
 	if window := s.Cluster.Spec.Maintenance.Defragmentation.Window; window != nil {
@@ -129,7 +129,7 @@ func votersOf(c *v1beta1.EtcdCluster) []string {
 	return all
 }
 
-// HashReads is who is asked for the hash of its data, one after another: nobody if Asked is empty.
+// HashReads is who is asked for the hash of its data, one after another: no member if Asked is empty.
 type HashReads struct {
 	Asked    []*Answer      // the leader last: the others go on without a member that is held up
 	Revision int64          // up to which it is, the same for all: the newest that all have

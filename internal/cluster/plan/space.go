@@ -143,7 +143,7 @@ func makeRoom(v cluster.View, alarms cluster.Alarms) Step {
 }
 
 // defragment begins with the next member whose database is to be defragmented, the leader last. It would restart behind a change that is
-// held up, and so does not begin. One that has no room is begun, too, and given up at once: then somebody reads why.
+// held up, and so does not begin. One that has no room is begun, too, and given up at once: then the reason is in the status.
 func defragment(v cluster.View) Step {
 	if isBusy(v) || guards(v) != nil {
 		return nil
