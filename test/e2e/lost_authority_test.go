@@ -23,7 +23,7 @@ func lostAuthorities() {
 			signed := signers(c)
 			w := startMounted(c)
 			Expect(api.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: nameOf(c)}})).To(Succeed())
-			touch(Default, c)
+			lookAt(c)
 			tells(c, "AuthorityIntroduced")
 
 			By("a member that restarts meanwhile hears the others and is heard")

@@ -73,7 +73,7 @@ func sources() {
 		u := newUser(c, "orders", v1beta1.CertificateAuthentication, "orders")
 		Eventually(reasonOf(u)).Should(Equal(v1beta1.ReasonNoAuthority))
 		bring(other.issues(u.IssuedSecret(), time.Now(), func(r *pki.Request) { r.CommonName = "orders" }))
-		touch(Default, u)
+		lookAt(u)
 		Eventually(reasonOf(u)).Should(Equal(v1beta1.ReasonWrongAuthority))
 		p.bringFor(u)
 		switchAuth(c, true)
@@ -247,7 +247,7 @@ func byCertManager() {
 		first := serialOf(secretNamed(c, orders.Status.Binding.Name))
 		forget(c, orders.IssuedSecret())
 		Expect(serialOf(secretNamed(c, orders.IssuedSecret()))).NotTo(Equal(first)) // it is there again
-		touch(Default, orders)
+		lookAt(orders)
 		Eventually(func() string { return serialOf(secretNamed(c, orders.Status.Binding.Name)) }).
 			Should(Equal(serialOf(secretNamed(c, orders.IssuedSecret()))))
 

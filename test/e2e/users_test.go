@@ -67,7 +67,7 @@ func users() {
 		Expect(puts(as(c, u.Status.Binding.Name), "/orders/c")()).To(Succeed())
 		first := secretNamed(c, u.Status.Binding.Name)
 		Expect(api.Delete(ctx, first)).To(Succeed())
-		touch(Default, u)
+		lookAt(u)
 		Eventually(func(g Gomega) {
 			second := secretNamed(c, u.Status.Binding.Name)
 			g.Expect(second.UID).NotTo(Equal(first.UID))
