@@ -18,6 +18,12 @@ type Autoscale struct {
 	// request with it in the same proportion.
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Largest Resources",order=132
 	Max AutoscaleMax `json:"max"`
+
+	// stabilizationWindow was for how long members had to need less before resources were taken away again, which is no longer done.
+	//
+	// Deprecated: nothing depends on it. It is kept for manifests of v0.8.0.
+	// +optional
+	StabilizationWindow string `json:"stabilizationWindow,omitempty"`
 }
 
 // AutoscaleMax is the most that each member gets.

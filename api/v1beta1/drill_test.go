@@ -18,7 +18,7 @@ func TestRefusedDrills(t *testing.T) {
 		"drill-of-nothing": {"{action: KillMember}", "{cluster: a, action: KillMember}", "cluster"},
 		"drill-undecided":  {"{cluster: a}", "{cluster: a, action: KillAll}", "action"},
 		"drill-unknown":    {"{cluster: a, action: Explode}", "{cluster: a, action: LoseVolume}", "KillLeader"},
-		"drill-of-disks":   {"{cluster: a, action: FillDisk}", "{cluster: a, action: Measure}", "Measure"},
+		"drill-of-disks":   {"{cluster: a, action: FillDisk}", "{cluster: a, action: Measure}", "use Measure beside a tool"},
 		"drill-short":      {"{cluster: a, action: KillAll, timeout: 59s}", "{cluster: a, action: KillAll, timeout: 1m}", "between 1m and 24h"},
 		"drill-long":       {"{cluster: a, action: KillAll, timeout: 25h}", "{cluster: a, action: KillAll, timeout: 24h}", "between 1m and 24h"},
 		"drill-lasting":    {"{cluster: a, action: KillAll, duration: 1m}", "{cluster: a, action: Measure, duration: 1m}", "goes with"},

@@ -182,8 +182,9 @@ func (s EtcdDrillSpec) Lasts() time.Duration {
 	return ptr.Deref(s.Duration, metav1.Duration{Duration: DefaultDrillDuration}).Duration
 }
 
-// DrillAction is a failure that a drill simulates.
-// +kubebuilder:validation:Enum=KillMember;KillLeader;KillAll;LoseVolume;Measure;RestoreBackup;LoseQuorum
+// DrillAction is a failure that a drill simulates. FillDisk, SlowDisk and IsolateMember are those of earlier versions, and refused.
+// +kubebuilder:validation:Enum=KillMember;KillLeader;KillAll;LoseVolume;Measure;RestoreBackup;LoseQuorum;FillDisk;SlowDisk;IsolateMember
+// +kubebuilder:validation:XValidation:rule="!(self in ['FillDisk', 'SlowDisk', 'IsolateMember'])",message="drills no longer fill or slow disks, or isolate members: use Measure beside a tool that causes the failure"
 type DrillAction string
 
 const (

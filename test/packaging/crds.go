@@ -20,11 +20,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Reviewed is a change of CEL rules that somebody has looked at: objects that were valid before still are. Nobody can see
-// that from the rules alone, so OLM v1 refuses every such change; whoever updates past one there has to allow it.
+// Reviewed is a change that somebody has looked at: objects that are stored go on to be valid, and lose nothing. Nobody can see that from
+// the schemas alone, so OLM v1 refuses every such change; whoever updates past one there has to allow it.
 type Reviewed struct {
-	// Since is the release that still has the old rules.
-	Since string `json:"since"`
+	// Since are the releases that are before the change.
+	Since []string `json:"since"`
 	// CRD and Field say where, such as etcdclusters.etcd-operator.dev and ^.spec.size.
 	CRD   string `json:"crd"`
 	Field string `json:"field"`
@@ -140,12 +140,24 @@ func lostExamples(released, b *Bundle, since string) []string {
 	return all
 }
 
-// Unsafe says what of a change from one CRD to another OLM v1 would refuse, but for reviewed changes of CEL rules.
+// reviews are those of one CRD since one release.
+func reviews(all []Reviewed, crd, since string) []string {
+	var fields []string
+	for _, r := range all {
+		if r.CRD == crd && slices.Contains(r.Since, since) {
+			fields = append(fields, r.Field)
+		}
+	}
+	return fields
+}
+
+// Unsafe says what of a change from one CRD to another OLM v1 would refuse, but for what is reviewed.
 func Unsafe(old, updated *apiextensionsv1.CustomResourceDefinition, since string, reviewed []Reviewed) []string {
 	if updated == nil {
 		return []string{"it is gone, and with it every object: put it back"}
 	}
-	all := lines(changedRules(old, updated, since, reviewed))
+	known := reviews(reviewed, old.Name, since)
+	all := lines(changedRules(old, updated, known))
 	old, updated = withoutRules(old), withoutRules(updated)
 	results, err := compare(old, updated)
 	if err != nil {
@@ -153,6 +165,9 @@ func Unsafe(old, updated *apiextensionsv1.CustomResourceDefinition, since string
 	}
 	removed := removedFields(results.CRDValidation)
 	for _, field := range removed {
+		if _, place, _ := strings.Cut(field, "."); slices.Contains(known, place) {
+			continue
+		}
 		all.add("field %s is gone: stored objects would lose it; put it back, deprecated if need be", field)
 	}
 	for _, result := range results.CRDValidation {
@@ -162,7 +177,7 @@ func Unsafe(old, updated *apiextensionsv1.CustomResourceDefinition, since string
 	}
 	for _, versioned := range append(results.SameVersionValidation, results.ServedVersionValidation...) {
 		for _, property := range versioned.PropertyComparisons {
-			if !under(versioned.Version+"."+property.Property, removed) {
+			if !under(versioned.Version+"."+property.Property, removed) && !slices.Contains(known, property.Property) {
 				all = append(all, propertyErrors(versioned.Version+"."+property.Property, property.ComparisonResults)...)
 			}
 		}
@@ -226,7 +241,7 @@ func under(field string, parents []string) bool {
 }
 
 // changedRules compares the CEL rules of each field that both versions have, since crdify knows only that they differ.
-func changedRules(old, updated *apiextensionsv1.CustomResourceDefinition, since string, reviewed []Reviewed) []string {
+func changedRules(old, updated *apiextensionsv1.CustomResourceDefinition, reviewed []string) []string {
 	var all lines
 	for _, version := range old.Spec.Versions {
 		newer := validations.GetCRDVersionByName(updated, version.Name)
@@ -240,7 +255,7 @@ func changedRules(old, updated *apiextensionsv1.CustomResourceDefinition, since 
 			if !found || equality.Semantic.DeepEqual(before[name].XValidations, field.XValidations) {
 				continue
 			}
-			if !slices.ContainsFunc(reviewed, func(r Reviewed) bool { return r.Since == since && r.CRD == old.Name && r.Field == name }) {
+			if !slices.Contains(reviewed, name) {
 				all.add("%s: the CEL rules changed: see that no stored object breaks them and note it in reviewed.yaml", name)
 			}
 		}

@@ -101,7 +101,7 @@ func readReviewed(file string) ([]Reviewed, error) {
 	}
 	for _, r := range reviewed {
 		if r.Because == "" {
-			return nil, fmt.Errorf("%s: %s since %s has no reason: say why no stored object breaks it", file, r.Field, r.Since)
+			return nil, fmt.Errorf("%s: %s since %s has no reason: say why no stored object breaks it", file, r.Field, strings.Join(r.Since, ", "))
 		}
 	}
 	return reviewed, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 )
 
@@ -38,6 +39,9 @@ var wholeCluster = []string{
 	"subjectaccessreviews.authorization.k8s.io", "tokenreviews.authentication.k8s.io",
 }
 
+// onRequest is the role of config/rbac that the operator has only where an administrator binds it. The bundle has it as an object.
+const onRequest = "adoption-role"
+
 // checkRights wants exact rights, and just those that the markers in the code ask for. A wildcard is told alone: that
 // it also differs from the generated roles is then no news.
 func checkRights(b *Bundle, options Options) []string {
@@ -50,12 +54,15 @@ func checkRights(b *Bundle, options Options) []string {
 	if len(options.Rights) == 0 {
 		return nil
 	}
-	wanted, err := readRules(options.Rights)
+	wanted, requested, err := readRules(options.Rights)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	have, want := atoms(granted), atoms(wanted)
 	var all lines
+	if offered := b.offered(); !slices.Equal(atoms(offered), atoms(requested)) {
+		all.add("the ClusterRole %s of the bundle is not that of config/rbac: run 'make bundle'", onRequest)
+	}
 	everywhere := objectsOf(outside)
 	if more := without(everywhere, wholeCluster); len(more) > 0 {
 		all.add("rights in all namespaces are also on %s: see roleName of the markers in controllers/", strings.Join(more, ", "))
@@ -121,22 +128,41 @@ func openLeases(rules []rbacv1.PolicyRule) []string {
 	return all
 }
 
-func readRules(files []string) ([]rbacv1.PolicyRule, error) {
-	var all []rbacv1.PolicyRule
+// readRules tells what the operator is granted from what it may be granted on request.
+func readRules(files []string) (granted, requested []rbacv1.PolicyRule, err error) {
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for document := range strings.SplitSeq(string(raw), "\n---\n") {
 			var role rbacv1.ClusterRole
 			if err := yaml.Unmarshal([]byte(document), &role); err != nil {
-				return nil, fmt.Errorf("%s: %w", file, err)
+				return nil, nil, fmt.Errorf("%s: %w", file, err)
 			}
+			if role.Name == onRequest {
+				requested = append(requested, role.Rules...)
+				continue
+			}
+			granted = append(granted, role.Rules...)
+		}
+	}
+	return granted, requested, nil
+}
+
+// offered are the rules of the bundle's own role that is bound on request.
+func (b *Bundle) offered() []rbacv1.PolicyRule {
+	var all []rbacv1.PolicyRule
+	for _, object := range b.Raw.Objects {
+		if object.GetKind() != "ClusterRole" || !strings.HasSuffix(object.GetName(), onRequest) {
+			continue
+		}
+		var role rbacv1.ClusterRole
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role); err == nil {
 			all = append(all, role.Rules...)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // atoms takes rules apart into single rights, in words, so that two lists can be compared however they are grouped.
