@@ -83,6 +83,7 @@ quick() {
   check "manifests" "run 'make manifests' and commit config/" generated manifests config/crd config/rbac
   check "docs" "run 'make docs' and commit docs/" generated docs docs/reference docs/faults.md
   check "bundle" "run 'make bundle' and commit bundle/" generated bundle bundle bundle.Dockerfile config/manifests
+  check "release" "the bundle could not be released: each line above says why" go -C test/packaging run ./cmd/check ../../bundle
   check "catalog" "run 'make catalog' and commit catalog/ and docs/upgrade-graph.md" generated catalog catalog docs/upgrade-graph.md
   check "chart" "run 'make helm-chart' and commit charts/" generated helm-chart charts
   check "install manifest" "config/default does not build" make install-manifest
