@@ -14,7 +14,7 @@ import (
 
 const usage = `usage: gate stages TARGET…         makes each target, and tells at the end which failed and why; TARGET! ends the run early
        gate all TARGET…            the same, recorded in ` + record + `; begun again, it goes on after the stages that are green
-       gate changed TARGET PATH…   makes the target if these files differ from those of the last green run of all tests
+       gate changed TARGET STAGE PATH…   makes the target if these files differ from those of the last run in which that stage was green
        gate specs -labels=…        runs end-to-end specs, and those that failed a second time`
 
 func main() {
@@ -28,7 +28,7 @@ func main() {
 }
 
 func run(ctx context.Context, arguments []string) error {
-	if len(arguments) < 2 {
+	if len(arguments) < 2 || arguments[0] == "changed" && len(arguments) < 4 {
 		return errors.New(usage)
 	}
 	switch arguments[0] {
@@ -38,7 +38,7 @@ func run(ctx context.Context, arguments []string) error {
 	case "all":
 		return runAll(ctx, arguments[1:])
 	case "changed":
-		return runChanged(arguments[1], arguments[2:])
+		return runChanged(arguments[1], arguments[2], arguments[3:])
 	case "specs":
 		return runSpecs(ctx, specFlags(arguments[1:]))
 	}
@@ -46,13 +46,14 @@ func run(ctx context.Context, arguments []string) error {
 }
 
 // suite is which specs run, and how.
-type suite struct{ ginkgo, labels, procs, timeout string }
+type suite struct{ ginkgo, labels, files, procs, timeout string }
 
 func specFlags(arguments []string) suite {
 	var s suite
 	flags := flag.NewFlagSet("specs", flag.ExitOnError)
 	flags.StringVar(&s.ginkgo, "ginkgo", "bin/ginkgo", "program of Ginkgo")
 	flags.StringVar(&s.labels, "labels", "", "label filter of Ginkgo")
+	flags.StringVar(&s.files, "files", "", "regular expression of the files of specs; empty: all")
 	flags.StringVar(&s.procs, "procs", "1", "how many specs run side by side")
 	flags.StringVar(&s.timeout, "timeout", "60m", "of all of them")
 	_ = flags.Parse(arguments) // ends the program

@@ -19,40 +19,43 @@ import (
 const record = "docs/test-runs.md"
 
 // head is where rows begin: the newest is the first.
-const head = "|---|---|---|--:|--:|---|\n"
+const head = "|---|---|---|---|--:|--:|---|\n"
 
 var (
-	rows = regexp.MustCompile(`(?m)^\| \d{4}-\d{2}-\d{2} \| ([0-9a-f]{12})( with changes)? \| (green|red) \|`)
+	// rows are those of trees that were clean: their commits, and the stages that were green.
+	rows = regexp.MustCompile(`(?m)^\| \d{4}-\d{2}-\d{2} \| ([0-9a-f]{12}) \| (?:green|red) \| ([^|]*) \|`)
 	// counted is what Ginkgo says at the end of a run.
 	counted = regexp.MustCompile(`(\d+) Passed \| (\d+) Failed`)
 )
 
-// lastGreen is the commit of the newest green run of a tree that was clean; empty if there was none.
-func lastGreen(page string) string {
+// lastGreen is the commit of the newest run in which that stage was green, of a tree that was clean; empty if there was none.
+func lastGreen(page, target string) string {
 	for _, row := range rows.FindAllStringSubmatch(page, -1) {
-		if row[2] == "" && row[3] == "green" {
+		if slices.Contains(strings.Split(row[2], ", "), target) {
 			return row[1]
 		}
 	}
 	return ""
 }
 
-// rowOf is the line of a run: when, of which commit, how it ended, how many end-to-end specs passed and failed, minutes, and what failed or
-// flaked.
+// rowOf is the line of a run: when, of which commit, how it ended, which stages were green, how many end-to-end specs passed and failed,
+// minutes, and what failed or flaked.
 func rowOf(day time.Time, commit string, ran []stage, passed, failed int) string {
 	result, minutes := "green", 0.0
-	var told []string
+	var green, told []string
 	for _, s := range ran {
 		minutes += s.took.Minutes()
 		if s.failed {
 			result = "red"
 			told = append(told, s.target+": "+s.reasons[0])
+		} else {
+			green = append(green, s.target)
 		}
 		told = append(told, s.flaked...)
 	}
 	cell := strings.ReplaceAll(strings.Join(told, "; "), "|", "/")
-	return fmt.Sprintf("| %s | %s | %s | %d of %d | %.0f | %s |\n", day.Format(time.DateOnly), commit, result, passed, passed+failed, minutes,
-		cmp.Or(cell, "none"))
+	return fmt.Sprintf("| %s | %s | %s | %s | %d of %d | %.0f | %s |\n", day.Format(time.DateOnly), commit, result,
+		cmp.Or(strings.Join(green, ", "), "none"), passed, passed+failed, minutes, cmp.Or(cell, "none"))
 }
 
 // insert puts the row before older ones.
@@ -117,15 +120,15 @@ func specsIn(log string) (passed, failed int) {
 	return passed, failed
 }
 
-// runChanged makes a target if files that it depends on differ from those of the last green run of all tests.
-func runChanged(target string, paths []string) error {
+// runChanged makes a target if files that it depends on differ from those of the last run in which its stage was green.
+func runChanged(target, of string, paths []string) error {
 	page, err := os.ReadFile(record)
 	if err != nil {
 		return err
 	}
-	since := lastGreen(string(page))
+	since := lastGreen(string(page), of)
 	if since == "" {
-		fmt.Printf("NOT TESTED: %s, since no run of all tests was green yet (%s)\n", target, record)
+		fmt.Printf("NOT TESTED: %s, since no run of %s was green yet (%s)\n", target, of, record)
 		return nil
 	}
 	if exec.Command("git", "cat-file", "-e", since).Run() == nil {
@@ -134,10 +137,10 @@ func runChanged(target string, paths []string) error {
 			return err
 		}
 		if changed == "" {
-			fmt.Printf("as tested: %s, since what it depends on is that of %s, of which all tests were green\n", target, since)
+			fmt.Printf("as tested: %s, since what it depends on is that of %s, at which %s was green\n", target, since, of)
 			return nil
 		}
-		fmt.Printf("changed since all tests of %s were green:\n%s\n", since, changed)
+		fmt.Printf("changed since %s, at which %s was green:\n%s\n", since, of, changed)
 	}
 	command := exec.Command("make", target) //nolint:gosec // given by the Makefile
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr

@@ -13,11 +13,11 @@ func TestARunIsRecordedBeforeOlderOnes(t *testing.T) {
 	green := rowOf(day, "0123456789ab", []stage{{target: "lint", took: 90 * time.Second}, {
 		target: "test-e2e", took: time.Hour, flaked: []string{"FLAKED: a | b, late"},
 	}}, 140, 0)
-	if want := "| 2026-11-30 | 0123456789ab | green | 140 of 140 | 62 | FLAKED: a / b, late |\n"; green != want {
+	if want := "| 2026-11-30 | 0123456789ab | green | lint, test-e2e | 140 of 140 | 62 | FLAKED: a / b, late |\n"; green != want {
 		t.Errorf("got %s, want %s", green, want)
 	}
-	red := rowOf(day, "ba9876543210", []stage{{target: "lint", failed: true, reasons: []string{"x", "y"}}}, 0, 0)
-	if want := "| 2026-11-30 | ba9876543210 | red | 0 of 0 | 0 | lint: x |\n"; red != want {
+	red := rowOf(day, "ba9876543210", []stage{{target: "lint", failed: true, reasons: []string{"x", "y"}}, {target: "helm-test"}}, 0, 0)
+	if want := "| 2026-11-30 | ba9876543210 | red | helm-test | 0 of 0 | 0 | lint: x |\n"; red != want {
 		t.Errorf("got %s, want %s", red, want)
 	}
 	page, err := insert("# Runs\n\n"+head, green)
@@ -27,8 +27,10 @@ func TestARunIsRecordedBeforeOlderOnes(t *testing.T) {
 	if page, err = insert(page, red); err != nil || !strings.HasSuffix(page, head+red+green) {
 		t.Errorf("got %s, %v", page, err)
 	}
-	if got := lastGreen(page); got != "0123456789ab" {
-		t.Errorf("the last green one is %q", got)
+	for target, want := range map[string]string{"lint": "0123456789ab", "helm-test": "ba9876543210", "helm": "", "none": ""} {
+		if got := lastGreen(page, target); got != want {
+			t.Errorf("%s was green at %q last, want %q", target, got, want)
+		}
 	}
 	if _, err := insert("# Runs", green); err == nil {
 		t.Error("a page without a table took a row")
@@ -36,11 +38,11 @@ func TestARunIsRecordedBeforeOlderOnes(t *testing.T) {
 }
 
 func TestARunWithChangesProvesNothingOfItsCommit(t *testing.T) {
-	changed := rowOf(time.Now(), "0123456789ab with changes", nil, 1, 0)
-	if got := lastGreen(head + changed); got != "" {
+	changed := rowOf(time.Now(), "0123456789ab with changes", []stage{{target: "lint"}}, 1, 0)
+	if got := lastGreen(head+changed, "lint"); got != "" {
 		t.Errorf("the last green one is %q", got)
 	}
-	if got := lastGreen(head); got != "" {
+	if got := lastGreen(head, "lint"); got != "" {
 		t.Errorf("of no run the last green one is %q", got)
 	}
 }

@@ -29,12 +29,16 @@ const (
 // runSpecs runs the suite. Containers that failed run again, whole and alone, in namespaces of their own: a spec of an Ordered container
 // makes no sense without those before it.
 func runSpecs(ctx context.Context, s suite) error {
-	first, failure := s.run(ctx, "specs.json", "--procs="+s.procs)
+	flags := []string{"--procs=" + s.procs}
+	if s.files != "" {
+		flags = append(flags, "--focus-file="+s.files)
+	}
+	first, failure := s.run(ctx, "specs.json", flags...)
 	again := failedContainers(first)
 	fmt.Print(slowestOf(first))
 	switch {
 	case failure == nil && ranIn(first) == 0:
-		return fmt.Errorf("no spec has the labels %s", s.labels)
+		return fmt.Errorf("no spec has the labels %s in files %s", s.labels, cmp.Or(s.files, "of any name"))
 	case failure == nil || ctx.Err() != nil:
 		return cmp.Or(failure, ctx.Err())
 	case brokenBy(first) != "":
@@ -43,7 +47,7 @@ func runSpecs(ctx context.Context, s suite) error {
 		return fmt.Errorf("%d containers failed, of which at most %d are looked at again: %w", len(again), mostLooks, failure)
 	}
 	fmt.Printf("\n##### a second look at %d containers, alone\n", len(again))
-	flags := []string{"--procs=1"}
+	flags = []string{"--procs=1"}
 	for _, c := range again {
 		flags = append(flags, "--focus-file="+c.place)
 	}
