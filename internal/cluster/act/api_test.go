@@ -59,15 +59,20 @@ type api struct {
 	dryRuns []string
 }
 
-func newAPI(objects ...client.Object) *api {
+// scheme has all of Kubernetes' types, which takes long to fill.
+var scheme = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			panic(err)
 		}
 	}
+	return scheme
+})
+
+func newAPI(objects ...client.Object) *api {
 	a := &api{fail: -1, lose: -1}
-	a.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithReturnManagedFields().
+	a.WithWatch = fake.NewClientBuilder().WithScheme(scheme()).WithObjects(objects...).WithReturnManagedFields().
 		WithInterceptorFuncs(interceptor.Funcs{
 			Create: a.create, Delete: a.delete, Patch: a.patch, Apply: a.apply, SubResourcePatch: a.resize,
 		}).Build()

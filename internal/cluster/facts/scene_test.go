@@ -191,20 +191,25 @@ func (s *scene) stop(names ...string) {
 	}
 }
 
-func (s *scene) client(without []string) client.WithWatch {
+// scheme has all of Kubernetes' types: to fill one for each look took most of the time of these tests.
+var scheme = sync.OnceValue(func() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1beta1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			s.t.Fatal(err)
+			panic(err)
 		}
 	}
+	return scheme
+})
+
+func (s *scene) client(without []string) client.WithWatch {
 	var objects []client.Object
 	for _, object := range s.objects {
 		if !slices.Contains(without, key(object)) {
 			objects = append(objects, object.DeepCopyObject().(client.Object))
 		}
 	}
-	return kubernetes.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+	return kubernetes.NewClientBuilder().WithScheme(scheme()).WithObjects(objects...).
 		WithIndex(&v1beta1.EtcdBackup{}, v1beta1.FieldCluster, func(o client.Object) []string {
 			return []string{o.(*v1beta1.EtcdBackup).Spec.Cluster}
 		}).Build()
