@@ -74,7 +74,8 @@ func NewRestoreReconcilers(
 		client: live, tasks: shared, asked: members.Finder{Client: live}, events: recorder, now: now, targets: targets,
 	}
 	return inPlace, &VolumeRestoreReconciler{
-		client: live, tasks: shared, image: image, events: recorder, version: "0.0.0", now: now, targets: targets,
+		client: live, tasks: shared, asked: members.Finder{Client: live}, image: image, events: recorder, version: "0.0.0", now: now,
+		targets: targets,
 	}
 }
 

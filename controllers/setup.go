@@ -130,8 +130,8 @@ func (s Shared) addBackups(manager ctrl.Manager, recorder events.EventRecorder) 
 			images: s.Images, limits: s.Limits, events: recorder, version: s.Version, now: s.Now,
 		},
 		&VolumeRestoreReconciler{
-			client: s.Client.Client, tasks: s.Jobs, image: s.Image, events: recorder, version: s.Version, now: s.Now,
-			installation: s.Installation, images: s.Images, limits: s.Limits, targets: targets,
+			client: s.Client.Client, tasks: s.Jobs, asked: members.Finder{Client: s.Client, Dialer: s.Dialer}, image: s.Image, events: recorder,
+			version: s.Version, now: s.Now, installation: s.Installation, images: s.Images, limits: s.Limits, targets: targets,
 		},
 		&EtcdRestoreReconciler{
 			client: s.Client.Client, tasks: s.Jobs, asked: members.Finder{Client: s.Client, Dialer: s.Dialer}, events: recorder,

@@ -19,6 +19,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/controllers/jobclient"
+	"github.com/etcd-operator/etcd-operator/controllers/members"
 	"github.com/etcd-operator/etcd-operator/internal/backup"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
@@ -35,6 +36,7 @@ import (
 type VolumeRestoreReconciler struct {
 	client  client.Client
 	tasks   *jobclient.Client
+	asked   members.Finder
 	image   *jobclient.OwnImage
 	events  events.EventRecorder
 	version string

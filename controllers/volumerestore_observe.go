@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,7 +54,7 @@ func (r *VolumeRestoreReconciler) observe(ctx context.Context, key types.Namespa
 		return look, err
 	}
 	view.ClusterID, err = clusterID(&c)
-	return look, errors.Join(err, r.request(ctx, view), r.secret(ctx, view), r.jobs(ctx, view))
+	return look, errors.Join(err, r.request(ctx, view), r.secret(ctx, view), r.jobs(ctx, view), r.hashes(ctx, view))
 }
 
 // claims reads all volumes whose names a member could have.
@@ -76,10 +78,68 @@ func (r *VolumeRestoreReconciler) pods(ctx context.Context, view *restore.Volume
 	if err := r.tasks.Live.List(ctx, &all, client.InNamespace(c.Namespace), client.MatchingLabels(specs.MemberSelector(c))); err != nil {
 		return fmt.Errorf("list Pods: %w", err)
 	}
-	for _, pod := range all.Items {
+	view.Beside = map[string]restore.Beside{}
+	for i := range all.Items {
+		pod := &all.Items[i]
 		view.Pods = append(view.Pods, pod.Name)
+		if s := c.Status.Restore; c.IsRestoring() && !s.Undo && slices.Contains(s.Members, pod.Name) {
+			view.Beside[pod.Name] = restore.Beside{
+				Ready:         hasCondition(pod, corev1.PodReady, corev1.ConditionTrue),
+				Unschedulable: hasCondition(pod, corev1.PodScheduled, corev1.ConditionFalse),
+			}
+		}
 	}
 	return nil
+}
+
+func hasCondition(pod *corev1.Pod, kind corev1.PodConditionType, status corev1.ConditionStatus) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == status })
+}
+
+// hashing is how long the members may take to sum up their data, one after the other. A sum that cannot be read holds up no restore: each
+// volume has got what the manifest of the backup says.
+const hashing = time.Minute
+
+// hashes compares the data of the members that serve beside those that they are to replace, once all of them do.
+func (r *VolumeRestoreReconciler) hashes(ctx context.Context, view *restore.VolumesView) error {
+	s := view.Cluster.Status.Restore
+	if s.RestoredAt != nil || view.Paused != "" || len(view.Beside) < len(s.Members) {
+		return nil
+	}
+	for _, pod := range view.Beside {
+		if !pod.Ready {
+			return nil
+		}
+	}
+	next := view.Cluster.DeepCopy()
+	next.Status.ClusterID = view.ClusterID
+	ctx, cancel := context.WithTimeout(ctx, hashing)
+	defer cancel()
+	var revision int64
+	for _, name := range s.Members {
+		hash := cluster.Hash{Member: name}
+		if err := r.hash(ctx, next, &hash, &revision); err != nil {
+			hash.Unread = err.Error()
+		}
+		view.Hashes = append(view.Hashes, hash)
+	}
+	return nil
+}
+
+// hash is that of one member's data up to the revision, which is that of the first one that is asked.
+func (r *VolumeRestoreReconciler) hash(ctx context.Context, next *v1beta1.EtcdCluster, into *cluster.Hash, revision *int64) error {
+	member, err := r.asked.Named(ctx, next, into.Member)
+	if err != nil {
+		return err //nolint:wrapcheck // it says who is asked
+	}
+	if *revision == 0 {
+		if *revision, err = member.Revision(ctx); err != nil {
+			return err //nolint:wrapcheck // it says what was asked
+		}
+	}
+	sum, err := member.HashKV(ctx, *revision)
+	into.Revision, into.Sum, into.Compacted = *revision, sum.Sum, sum.Compacted
+	return err //nolint:wrapcheck // so, too
 }
 
 // store reads the store of the backup, or the one that a backup is looked for in.

@@ -215,7 +215,7 @@ type Restore struct {
 // volume is made.
 type RestoreStatus struct {
 	// request is the EtcdRestore that has asked for it; empty if the cluster began with it. When
-	// that object is deleted before all volumes have the data, the restore is cancelled; after that it goes on.
+	// that object is deleted before a member is stopped, the restore is cancelled; after that it goes on.
 	// +optional
 	Request string `json:"request,omitempty"`
 

@@ -11,10 +11,10 @@ import (
 //
 // Nothing is changed before spec.confirm is what status.preview.confirm says. Then a safety backup is made, and volumes for as
 // many members as spec.size of the cluster are filled with the data while the old members run on. Only when all of
-// them have it the old members are stopped, and the new ones start. The volumes of the old members are set aside, and
+// them have it, and new members serve with it beside the old ones or cannot, these are stopped. Their volumes are set aside, and
 // spec.undo brings them back until status.undoUntil.
 //
-// Deleting the object before all volumes have the data cancels the restore: no member has been stopped. After that it goes on, and can
+// Deleting the object before a member is stopped cancels the restore. After that it goes on, and can
 // no longer be undone.
 //
 // With spec.prefix only the keys below that are restored, by transactions of the members that serve: no volume is made, no member is

@@ -8,14 +8,15 @@ import "github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 //
 // Kubernetes counts every Pod that is ready, also one that does not vote. So one that is no voter
 // of ours counts in full: a learner that will be one, what is left of a member that was
-// one, one with data that is not its own. Unknown voters may be down.
+// one, one with data that is not its own, one that serves beside the members before it replaces them. Unknown voters may be down.
 func (v View) MustStay() int {
 	voters := v.Voters()
 	stay := staying(voters, v.UnknownVoters())
 	if v.Want.Size > 0 && v.countedLeavers() > 0 || v.Count(IsVoter, IsSuperseded, func(m Member) bool { return m.Volume != Kept }) > 0 {
 		stay = max(stay, staying(voters-1, v.UnknownVoters())+1) // the next one to leave, too
 	}
-	return stay + v.Count(isGuest)*min(1, v.Count(IsVoter))
+	guests := v.Count(isGuest) + View{Members: v.Beside}.Count(isGuest)
+	return stay + guests*min(1, v.Count(IsVoter))
 }
 
 // countedLeavers is how many of the voters that are too many Kubernetes may still count. Those

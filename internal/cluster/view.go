@@ -24,6 +24,7 @@ type View struct {
 	Target     Target
 	Record     Record
 	Members    []Member        // by serial number
+	Beside     []Member        // that are to replace them, serve beside them before that, and are in no other list; by serial number
 	Unknown    []UnknownMember // members that etcd lists, or listed last, and the operator has not added, by ID
 	Volumes    []Volume        // every kept volume, by serial number
 	Expired    []Object        // volumes set aside for longer than the user wants, by name
@@ -187,6 +188,19 @@ type UnknownMember struct {
 func Elsewhere(namespace string) string {
 	return fmt.Sprintf("its data is of a cluster in namespace %s, by which etcd's members find each other: "+
 		"bring the volumes back to that namespace and create the EtcdCluster there; data cannot be moved to another one yet", namespace)
+}
+
+// OfBeside is the view of those that serve beside the members, as it is to be once the cluster has adopted them: their Pods are made by
+// it, so that none restarts when it is.
+func (v View) OfBeside() View {
+	v.Members, v.Beside = v.Beside, nil
+	v.Record.Token, v.Record.First, v.Record.Adopted, v.Record.ClusterID = v.UID, Names(v.Members), true, ""
+	v.Record.Defragmenting = Defragmenting{}
+	v.Target = Target{Version: v.Members[0].Version, Trust: v.Target.Trust, RevokedAt: v.Target.RevokedAt}
+	if v.Target.Version == v.Want.Version {
+		v.Target.Image = v.Want.Image
+	}
+	return v
 }
 
 // Planned says whether the first members are chosen.

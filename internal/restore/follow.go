@@ -80,7 +80,7 @@ func running(p *v1beta1.RestoreStatus) string {
 	case p.RestoredAt != nil:
 		return "waiting for " + cmp.Or(p.Progress, "the cluster to serve the data")
 	}
-	return "waiting for " + cmp.Or(p.Progress, "the volumes to be filled") + "; the old members run until all volumes have the data"
+	return "waiting for " + cmp.Or(p.Progress, "the volumes to be filled") + "; the old members run until the new ones can replace them"
 }
 
 // ended says why a restore that has begun stays as it is.

@@ -44,7 +44,7 @@ var rule = rules.New[View, Step]
 // The rules are evaluated in order: follow what has begun, preview, wait for the confirmation, secure what there is, begin.
 var policy = rules.List[View, Step]{rules.Under("rules of an EtcdRestore",
 	rule("leave deleted restores alone", leaveDeleted,
-		"decides no more: what has begun is cancelled, or goes on once all volumes have the data"),
+		"decides no more: what has begun is cancelled, or goes on once members may have been stopped"),
 	rule("undo", undo, "brings back the members that were replaced, while their volumes are kept, or gives up what is no longer accepted"),
 	rule("follow", follow, "says how far a restore is that has begun"),
 	rule("stay", stay, "leaves a restore as it ended, once another one has begun"),

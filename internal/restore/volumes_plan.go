@@ -12,6 +12,7 @@ import (
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/rules"
 )
 
@@ -24,6 +25,8 @@ type VolumesView struct {
 	Store     *v1beta1.EtcdBackupStore                // that the status names, or before that the spec; nil: there is none
 	Claims    map[string]corev1.PersistentVolumeClaim // that have a name which a member could have, by name
 	Pods      []string                                // of members
+	Beside    map[string]Beside                       // of members of a restore in place that have a Pod, by name
+	Hashes    []cluster.Hash                          // of their data, once all of them serve, by serial number
 	Jobs      map[string]jobs.Observed                // by member
 	NoImage   string                                  // why the operator does not know its own image; empty if it does
 	Search    jobs.Observed                           // the Job that looks for the target in the log
@@ -44,17 +47,20 @@ var volumesPolicy = rules.List[VolumesView, VolumesStep]{rules.Under("rules of t
 		"deletes the Jobs of members that are not to come, and ends there if no member had been stopped for them"),
 	volumesRule("finish", finish, "cleans up once the cluster has adopted its volumes, and says when the data was served"),
 	volumesRule("leave others alone", leaveOthers, "does nothing where no restore is wanted, or the cluster has begun without one"),
-	volumesRule("cancel", cancelDeleted, "drops what a deleted EtcdRestore has begun, unless all volumes have the data"),
+	volumesRule("cancel", cancelDeleted, "drops what a deleted EtcdRestore has begun, unless members may have been stopped for it"),
 	volumesRule("pause", pause, "changes nothing while the cluster is paused, or asks for what is not allowed"),
 	volumesRule("find the target", findBootstrapTarget,
 		"has a Job look through the log for the moment that is meant, and waits for its answer"),
 	volumesRule("choose the backup", resolve, "finds the backup that is meant, and fixes it with the names of the first members"),
 	volumesRule("drop the search", dropBootstrapSearch, "deletes the Job that has found the target, once that is fixed"),
-	volumesRule("leave pods alone", leavePods, "restores nothing where members run: a Job would mount what they have mounted"),
+	volumesRule("leave pods alone", leavePods, "restores nothing where members run: a Job would mount what they have mounted; "+
+		"in place, fills no volume again once a new member may have run"),
 	volumesRule("leave volumes alone", leaveVolumes, "writes to no volume that may hold data and was not made for this restore"),
 	volumesRule("wait for volumes to go", awaitVolumes, "waits while a volume that was deleted still has its name"),
 	volumesRule("drop jobs of other volumes", dropJobs, "deletes a Job whose volume is gone: it says nothing about the next one of that name"),
 	volumesRule("mark volumes", markVolumes, "marks a volume as filled when its Job has said so, and before the Job is deleted"),
+	volumesRule("wait for the new members", awaitBeside, "in place, stops no member until the new ones serve beside the old ones with the "+
+		"same data, or cannot in time"),
 	volumesRule("record the restore", record, "lets the cluster begin once each volume is known to have the data"),
 	volumesRule("restore again", restoreAgain,
 		"fills a volume again that was lost before a member has run; until then the cluster does not begin"),
@@ -117,7 +123,7 @@ func refuse(v VolumesView, problem string) VolumesStep {
 }
 
 // cancelDeleted drops what a deleted EtcdRestore has begun, as its undo would: else it could not be ended if the store is gone for good.
-// Once all volumes have the data, members may have been stopped, and it continues.
+// Once that is recorded, members may have been stopped, and it continues.
 func cancelDeleted(v VolumesView) VolumesStep {
 	s, er := v.Cluster.Status.Restore, v.Request
 	switch {
@@ -128,7 +134,7 @@ func cancelDeleted(v VolumesView) VolumesStep {
 	}
 	return VolumesRecord{
 		Status: reversed(s, "the jobs to be gone"), Event: "RestoreCancelled",
-		What: fmt.Sprintf("EtcdRestore %s was deleted before all volumes had the data: the restore is cancelled", s.Request),
+		What: fmt.Sprintf("EtcdRestore %s was deleted before any member was stopped: the restore is cancelled", s.Request),
 	}
 }
 
@@ -169,8 +175,11 @@ func resolve(v VolumesView) VolumesStep {
 
 // leavePods restores nothing where members run: the record of the cluster was lost, and a Job would mount what they have mounted.
 func leavePods(v VolumesView) VolumesStep {
-	if len(v.Pods) == 0 || v.Cluster.IsRestoring() {
-		return nil // in place, they run on until all volumes have the data
+	if v.Cluster.IsRestoring() {
+		return leaveBeside(v) // the old members run on
+	}
+	if len(v.Pods) == 0 {
+		return nil
 	}
 	return refuse(v, fmt.Sprintf("pods of members exist (%s) but the record of the cluster is empty, and nothing is restored beside them; "+
 		"if its status was lost, restore it; if the pods are another cluster's, choose another cluster name", strings.Join(sorted(v.Pods), ", ")))

@@ -14,6 +14,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobs"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
+	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/restore"
 )
@@ -22,7 +23,7 @@ import (
 // members that begins with the backup first. "new in-place" begins one in which members a-0, a-1 and a-2 run, and EtcdRestore er restores
 // that backup. The other commands say what happens: "cluster" to the cluster, "request" to the EtcdRestore, "backup" to the backup,
 // "operator" to what the Jobs need besides the store, "store" to the store, "volume" to volumes and "job" to Jobs of members, which are
-// named first; "search" to the Job that looks for the target in the log; "after" is how much time goes
+// named first; "search" to the Job that looks for the target in the log; "pod" to the Pod of a new member and "hashes" to the data of all; "after" is how much time goes
 // by. Each prints what the plan does until it waits.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
@@ -71,6 +72,12 @@ func (w *volumesWorld) happens(d *datadriven.TestData) {
 			if i > 0 {
 				w.job(d.CmdArgs[0].Key, arg.Key, value)
 			}
+		case "pod":
+			if i > 0 {
+				w.beside(d.CmdArgs[0].Key, arg.Key)
+			}
+		case "hashes":
+			w.hash(arg.Key)
 		case "search":
 			w.view.Search = searchEnds(w.T, w.view.Search, w.view.Now, arg.Key, value)
 		case "after":
@@ -109,11 +116,51 @@ func (w *volumesWorld) cluster(key, value string) {
 		if s := c.Status.Restore; s != nil {
 			c.Status.Bootstrap.Members, c.Status.Bootstrap.Restore = s.Members, s.ID()
 		}
+	case "available", "unavailable":
+		available := metav1.Condition{Type: v1beta1.ConditionAvailable, Status: metav1.ConditionFalse}
+		if key == "available" {
+			available.Status = metav1.ConditionTrue
+		}
+		c.Status.Conditions = []metav1.Condition{available}
 	case "serves":
 		c.Status.ClusterID = "c1"
 		c.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionAvailable, Status: metav1.ConditionTrue}}
 	default:
 		w.Fatalf("unknown word %q of a cluster", key)
+	}
+}
+
+// beside changes the Pod of a new member.
+func (w *volumesWorld) beside(member, word string) {
+	if w.view.Beside == nil {
+		w.view.Beside = map[string]restore.Beside{}
+	}
+	switch word {
+	case "starts":
+		w.view.Beside[member] = restore.Beside{}
+	case "ready":
+		w.view.Beside[member] = restore.Beside{Ready: true}
+	case "unschedulable":
+		w.view.Beside[member] = restore.Beside{Unschedulable: true}
+	case "gone":
+		delete(w.view.Beside, member)
+	default:
+		w.Fatalf("unknown word %q of a Pod", word)
+	}
+}
+
+// hash has all new members serve, and be asked for the hashes of their data.
+func (w *volumesWorld) hash(word string) {
+	for i, m := range w.status().Members {
+		w.beside(m, "ready")
+		hash := cluster.Hash{Member: m, Sum: 7}
+		switch {
+		case word == "unread":
+			hash.Unread = "etcd answers its users only"
+		case word == "differ" && i == 1:
+			hash.Sum = 8
+		}
+		w.view.Hashes = append(w.view.Hashes, hash)
 	}
 }
 

@@ -134,6 +134,8 @@ func (w *volumesWorld) createJob(member string) {
 	switch {
 	case w.view.Jobs[member].Exists:
 		w.Fatalf("a second job of %s", member)
+	case len(w.view.Beside) > 0:
+		w.Fatalf("a job of %s beside new members that run", member)
 	case !there:
 		w.Fatalf("a job of %s, which has no volume", member)
 	case claim.Annotations[v1beta1.AnnotationClusterID] != "":

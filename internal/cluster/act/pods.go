@@ -30,6 +30,13 @@ func (a *Actor) createPods(ctx context.Context, c *v1beta1.EtcdCluster, v cluste
 	if s.Forced {
 		return a.force(ctx, c, v, s)
 	}
+	if s.Beside {
+		return atOnce(s.Names, func(name string) error {
+			pod := a.pod(c, v.OfBeside(), name)
+			pod.Labels[specs.ComponentLabel] = specs.Leaving // of two histories, clients see one
+			return a.create(ctx, c, pod, &corev1.Pod{})
+		})
+	}
 	claim := func(name string) error { return a.startVolume(ctx, c, v, name) }
 	pod := func(name string) error { return a.provide(ctx, c, a.pod(c, v, name), &corev1.Pod{}) }
 	if v.Formed() {

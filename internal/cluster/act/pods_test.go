@@ -414,3 +414,36 @@ func TestDiscardWithAnOldUIDDeletesNothing(t *testing.T) {
 		t.Error("the volume is gone")
 	}
 }
+
+// TestBesideOthers: a member that is to replace others starts as it is to run once the cluster has adopted it, and no client is sent to it.
+// Its volume is there.
+func TestBesideOthers(t *testing.T) {
+	v := seen()
+	v.Target.Version, v.Want.Image = "3.5.21", "registry.example/etcd:v3.6.16"
+	v.Record.Defragmenting.Member = "a-3"
+	for _, name := range []string{"a-3", "a-4"} {
+		v.Beside = append(v.Beside, cluster.Member{Name: name, Volume: cluster.Kept, Version: "3.6.16", Started: true})
+	}
+	s := newScene(t, example(), v)
+	s.mustDo(plan.CreatePods{Names: []string{"a-3", "a-4"}, Beside: true})
+	args := s.args("a-3")
+	for _, want := range []string{"--initial-cluster=a-3=https://a-3.", "--initial-cluster-token=u1", "--initial-cluster-state=existing"} {
+		if !strings.Contains(args, want) || strings.Contains(args, "a-4=") {
+			t.Errorf("%s lacks %s", args, want)
+		}
+	}
+	var made corev1.Pod
+	s.get("a-3", &made)
+	c := specs.Targeted(example(), cluster.Target{Version: "3.6.16", Image: v.Want.Image})
+	if made.Labels[specs.ComponentLabel] != specs.Leaving || specs.Change(c, &made) != cluster.Same {
+		t.Errorf("labels %v, to be changed: %v", made.Labels, specs.Change(c, &made))
+	}
+	if specs.IsDefragmenting(&made) || !specs.IsUnchecked(example(), &made) {
+		t.Errorf("it defragments, or waits for others that start: %v", made.Annotations)
+	}
+	slices.Sort(s.api.writes)
+	if want := []string{"create Pod a-3", "create Pod a-4"}; !slices.Equal(s.api.writes, want) {
+		t.Errorf("wrote %v, want %v", s.api.writes, want)
+	}
+	s.mustDo(plan.CreatePods{Names: []string{"a-3", "a-4"}, Beside: true}) // it is there already
+}

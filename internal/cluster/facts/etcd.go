@@ -93,7 +93,7 @@ func (j *builder) noteForeign() {
 		}
 		m := j.member(a.Member)
 		foreign := a.foreign(j.v.Record.ClusterID, m.ID)
-		if foreign == "" {
+		if foreign == "" || m.Chosen { // it is of the cluster that this one becomes
 			continue
 		}
 		m.Foreign, m.ClusterID = foreign, a.clusterID()

@@ -5,12 +5,17 @@ import (
 	"testing"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
+	"github.com/etcd-operator/etcd-operator/internal/etcd"
+	"github.com/etcd-operator/etcd-operator/internal/etcd/etcdtest"
 )
 
 // newInPlace is a cluster that runs well, beside which volumes of two members to come have the data of a backup.
@@ -34,6 +39,7 @@ func newInPlace(t *testing.T) *scene {
 func TestFillingDisturbsNoMember(t *testing.T) {
 	s := newInPlace(t)
 	s.c.Status.Restore.RestoredAt = nil
+	delete(s.claim("a-4").Annotations, v1beta1.AnnotationClusterID)
 	v := s.look()
 	if step, because := plan.Next(v); step != (plan.Done{}) || v.Restore.InPlace != "" || v.Record.NextSerial != 5 {
 		t.Errorf("%s (%s), %+v, next %d", step, because, v.Restore, v.Record.NextSerial)
@@ -111,6 +117,7 @@ func TestFault103PartGoneWhileFilling(t *testing.T) {
 	for _, final := range []bool{true, false} {
 		s := newInPlace(t)
 		r := s.c.Status.Restore
+		delete(s.claim("a-3").Annotations, v1beta1.AnnotationClusterID)
 		r.RestoredAt, r.Failure = nil, &v1beta1.RestoreFailure{Member: "a-3", Message: "x.part is not in the store", Final: final}
 		v := s.look()
 		message := v.Restore.Failure
@@ -128,5 +135,90 @@ func TestFault103PartGoneWhileFilling(t *testing.T) {
 		if v := s.look(); v.Restore.Filling {
 			t.Errorf("cancelled: %+v", v.Restore)
 		}
+	}
+}
+
+// newBeside is that cluster before any member was replaced. The members to come serve beside the others, detached, on data of their own.
+func newBeside(t *testing.T) *scene {
+	t.Helper()
+	s := newInPlace(t)
+	s.c.Status.Restore.RestoredAt = nil
+	for _, name := range s.c.Status.Restore.Members {
+		pod := s.newPod(name)
+		pod.Labels[specs.ComponentLabel] = specs.Leaving
+		s.objects = append(s.objects, pod)
+	}
+	s.find("PodDisruptionBudget a").(*policyv1.PodDisruptionBudget).Spec = specs.Budget(s.c, 4).Spec
+	return s
+}
+
+// TestBesideAreStarted: once the volumes of all have the data.
+func TestBesideAreStarted(t *testing.T) {
+	s := newInPlace(t)
+	s.c.Status.Restore.RestoredAt = nil
+	if step, because := plan.Next(s.look()); step.String() != "start a-3, a-4 beside the members that they replace" {
+		t.Errorf("%s (%s)", step, because)
+	}
+	s.c.Status.Restore.Undo = true
+	if v := s.look(); len(v.Beside) > 0 {
+		t.Errorf("cancelled: %+v", v.Beside)
+	}
+}
+
+// TestBesideDisturbNoMember: they are no members, whatever becomes of their volumes; but an eviction of old members must count with them.
+func TestBesideDisturbNoMember(t *testing.T) {
+	for what, change := range map[string]func(*scene){
+		"they serve":                  func(*scene) {},
+		"a volume is lost":            func(s *scene) { s.drop("PersistentVolumeClaim a-4") },
+		"a volume is about to be":     func(s *scene) { s.going("a-4") },
+		"paused, and all is as it is": func(s *scene) { s.c.Spec.Paused = true },
+	} {
+		s := newBeside(t)
+		change(s)
+		v := s.look()
+		if step, because := plan.Next(v); !plan.Rests(step) || len(v.Members) != 3 || len(v.Beside) != 2 || v.MustStay() != 4 {
+			t.Errorf("%s: %s (%s), %d members, beside %+v, %d must stay", what, step, because, len(v.Members), v.Beside, v.MustStay())
+		}
+	}
+}
+
+// TestBesideAreGivenUp: if the restore is cancelled, or the cluster is to hibernate, they are as members that were removed.
+func TestBesideAreGivenUp(t *testing.T) {
+	s := newBeside(t)
+	r := s.c.Status.Restore
+	r.Undo, r.Members, r.SetAside = true, r.SetAside, r.Members
+	if step, because := plan.Next(s.look()); step.String() != "delete pod a-3: etcd no longer lists it" {
+		t.Errorf("cancelled: %s (%s)", step, because)
+	}
+	s.drop("Pod a-3", "Pod a-4")
+	if step, because := plan.Next(s.look()); step.String() != "quarantine volume a-3" {
+		t.Errorf("cancelled, and the Pods are gone: %s (%s)", step, because)
+	}
+	s = newBeside(t)
+	s.drop("Pod a-0", "Pod a-1", "Pod a-2")
+	s.c.Spec.Size = ptr.To[int32](0)
+	if step, because := plan.Next(s.look()); step.String() != "delete pod a-3: the size is 0" {
+		t.Errorf("hibernated: %s (%s)", step, because)
+	}
+}
+
+// TestBesideReplace: what they run on is no foreign data, and one whose volume is lost by now is not filled again.
+func TestBesideReplace(t *testing.T) {
+	s := newBeside(t)
+	s.c.Status.Restore.RestoredAt = &metav1.Time{Time: now}
+	s.etcd = etcdtest.New("a-0", "a-1", "a-2", "a-3", "a-4")
+	s.twist = func(name string, status *etcd.Status) {
+		if name == "a-3" || name == "a-4" {
+			status.ClusterID = 0xc2
+		}
+	}
+	s.drop("PersistentVolumeClaim a-4")
+	v := s.look()
+	if v.Restore.InPlace == "" || !v.Restore.Done || len(v.Beside) > 0 || v.Count(cluster.IsChosen, cluster.IsForeign) > 0 {
+		t.Errorf("%+v, beside %+v", v.Restore, v.Beside)
+	}
+	step, because := plan.Next(v)
+	if step.String() != "delete pod a-0, a-1, a-2: the cluster is restored to a backup" {
+		t.Errorf("%s (%s)", step, because)
 	}
 }

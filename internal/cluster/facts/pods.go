@@ -23,7 +23,7 @@ func (j *builder) pod(pod *corev1.Pod) {
 	if cluster.Serial(j.c.Name, pod.Name) < 0 {
 		return // a copy with our labels has no member's name
 	}
-	if j.belongsToOthers("Pod", pod) {
+	if j.belongsToOthers("Pod", pod) || j.noteBeside(pod) {
 		return
 	}
 	m := j.member(pod.Name)

@@ -31,6 +31,7 @@ func ByCluster(c *v1beta1.EtcdCluster) ClusterReads {
 type MemberReads struct {
 	Asleep bool             // no member runs, as an earlier look at this very spec has found: nothing else is read
 	Asked  []cluster.Member // members to ask, which may be none; nil: etcd is not asked at all
+	Beside []cluster.Member // that serve beside them, and are asked by others: connections to them are kept
 	Probed []cluster.Member // members to look at for what they show, accept and refuse
 }
 
@@ -40,6 +41,9 @@ func ByKubernetes(s Snapshot) MemberReads {
 	if members, ask := running(s); ask {
 		reads.Asked = append([]cluster.Member{}, members...)
 	}
+	j := begin(s)
+	j.kubernetes()
+	reads.Beside = j.v.Beside
 	return reads
 }
 

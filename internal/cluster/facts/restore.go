@@ -3,6 +3,7 @@ package facts
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -57,6 +58,44 @@ func (j *builder) isAwaited(name string) bool {
 	return j.c.IsRestoring() && !isReplacing(j.c) && slices.Contains(j.c.Status.Restore.Members, name)
 }
 
+// beside are the members of a restore in place before they replace those of today. They are in no other list, so that no rule takes them for
+// members that were removed or have data of another cluster. In a cluster that is to hibernate, or is no longer restored, they are that.
+func (j *builder) beside() []cluster.Member {
+	if !j.v.Restore.Filling || j.v.Want.Size == 0 || j.v.Want.Ephemeral || j.c.IsAdopting() {
+		return nil
+	}
+	all := make([]cluster.Member, 0, len(j.c.Status.Restore.Members))
+	for _, name := range j.c.Status.Restore.Members {
+		m := cluster.Member{Name: name, Started: true}
+		for i := range j.Volumes {
+			claim := &j.Volumes[i]
+			volume := history(claim)
+			if claim.Name == name && j.isFilled(volume) && volumeState(claim) == cluster.Kept && !isQuarantined(claim) {
+				m.Volume, m.Version = cluster.Kept, volume.Version
+			}
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// isFilled says whether the volume is of a member of the restore, and is marked as one that has the data.
+func (j *builder) isFilled(volume cluster.Volume) bool {
+	return volume.ClusterID != "" && volume.Token == string(j.c.UID) && slices.Contains(j.c.Status.Restore.Members, volume.Name)
+}
+
+// noteBeside notes the Pod of a member that is to serve beside the others, and says whether it is one.
+func (j *builder) noteBeside(pod *corev1.Pod) bool {
+	for i := range j.v.Beside {
+		if m := &j.v.Beside[i]; m.Name == pod.Name {
+			m.Pod = podFacts(pod)
+			m.Pod.Clients = j.clients(pod)
+			return true
+		}
+	}
+	return false
+}
+
 // isRestored says whether the volumes that there are now are those of the first members, and each is marked as one that has the data.
 // The status is only true of the time when it was written.
 func (j *builder) isRestored() bool {
@@ -65,7 +104,7 @@ func (j *builder) isRestored() bool {
 		return j.hasAllChosen()
 	}
 	for _, volume := range j.v.Volumes {
-		if volume.ClusterID == "" || volume.Token != string(j.c.UID) || !slices.Contains(s.Members, volume.Name) {
+		if !j.isFilled(volume) {
 			return false
 		}
 	}
@@ -73,15 +112,16 @@ func (j *builder) isRestored() bool {
 }
 
 // hasAllChosen says whether the volume of each member that replaces the others is there, and is marked as one that has the data.
-// Those that come back by an undo are taken as they are.
+// Those that come back by an undo are taken as they are, and so are all if one of them has a Pod: it may have run with the others, so
+// that none is begun again, and one whose volume is lost by now is replaced as in any cluster.
 func (j *builder) hasAllChosen() bool {
 	s := j.c.Status.Restore
-	if s.Undo {
+	if s.Undo || slices.ContainsFunc(s.Members, func(name string) bool { return j.pods[name] != nil }) {
 		return true
 	}
 	filled := 0
 	for _, volume := range j.v.Volumes {
-		if volume.ClusterID != "" && volume.Token == string(j.c.UID) && slices.Contains(s.Members, volume.Name) {
+		if j.isFilled(volume) {
 			filled++
 		}
 	}

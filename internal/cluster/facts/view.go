@@ -186,6 +186,7 @@ func record(c *v1beta1.EtcdCluster) cluster.Record {
 
 // kubernetes records the Pods and volumes of the lists.
 func (j *builder) kubernetes() {
+	j.v.Beside = j.beside()
 	for i := range j.Pods {
 		j.pod(&j.Pods[i])
 	}

@@ -57,10 +57,21 @@ func (j *builder) ownedByOther(claim *corev1.PersistentVolumeClaim) bool {
 	if metav1.GetControllerOf(claim) == nil && j.isChosen(claim.Name) {
 		return false // it has data of the cluster that is about to be adopted
 	}
+	if metav1.GetControllerOf(claim) == nil && j.isGivenUp(claim) {
+		return false
+	}
 	if metav1.GetControllerOf(claim) == nil && (j.v.Want.Ephemeral || isQuarantined(claim) || j.pods[claim.Name] != nil) {
 		return false
 	}
 	return j.belongsToOthers("PersistentVolumeClaim", claim)
+}
+
+// isGivenUp says whether a volume is of a member that has replaced no other, because its restore was cancelled: it was made for this very
+// EtcdCluster, has data of another cluster and is of none of its members. It is set aside as that of one that was removed.
+func (j *builder) isGivenUp(claim *corev1.PersistentVolumeClaim) bool {
+	of, id := claim.Annotations[v1beta1.AnnotationClusterID], j.c.Status.ClusterID
+	m, known := j.members[claim.Name]
+	return claim.Annotations[v1beta1.AnnotationToken] == string(j.c.UID) && of != "" && id != "" && of != id && (!known || !m.Recorded)
 }
 
 func isQuarantined(claim *corev1.PersistentVolumeClaim) bool {

@@ -209,8 +209,10 @@ func (d denials) mark(v cluster.View, now time.Time) {
 			}
 		}
 	}
-	for i := range v.Members {
-		d.markMember(&v.Members[i], now)
+	for _, all := range [][]cluster.Member{v.Members, v.Beside} {
+		for i := range all {
+			d.markMember(&all[i], now)
+		}
 	}
 }
 

@@ -362,3 +362,18 @@ func TestSuccessorOfTheSameName(t *testing.T) {
 		t.Error("it is left alone")
 	}
 }
+
+// TestPodBesideOthersThatIsRefused: it is left for a moment, in which the members that serve are looked after.
+func TestPodBesideOthersThatIsRefused(t *testing.T) {
+	var known denials
+	v := cluster1()
+	v.Record.ClusterID = "c1"
+	known.note(v, plan.CreatePods{Names: []string{"a-3"}, Beside: true}, denied, noon)
+	for after, refused := range map[time.Duration]bool{startAgain - 1: true, startAgain: false} {
+		v.Beside = []cluster.Member{{Name: "a-3"}}
+		known.mark(v, noon.Add(after))
+		if v.Beside[0].Pod.Denied.Stands() != refused {
+			t.Errorf("after %s: refused %t, want %t", after, !refused, refused)
+		}
+	}
+}

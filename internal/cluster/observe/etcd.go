@@ -27,12 +27,13 @@ type clients map[string]etcd.Client
 
 // etcd asks every running member at once, and again if it had to sum up their data, which may take seconds: what is to be known of
 // members is to be new. Members that do not answer are no error.
-func (o *Observer) etcd(ctx context.Context, s *facts.Snapshot, running []cluster.Member) {
+func (o *Observer) etcd(ctx context.Context, s *facts.Snapshot, reads facts.MemberReads) {
+	running := reads.Asked
 	s.AskedAt = o.Now()
 	if running == nil {
 		return
 	}
-	o.Dialer.Keep(ctx, s.Cluster, running)
+	o.Dialer.Keep(ctx, s.Cluster, slices.Concat(running, reads.Beside))
 	s.SourceURLs = s.Cluster.SourceURLs()
 	members := o.ask(ctx, s, running, 1)
 	if more := facts.AdvertisedSources(*s); len(more) > len(s.SourceURLs) {

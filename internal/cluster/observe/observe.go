@@ -97,11 +97,11 @@ func (o *Observer) all(ctx context.Context, s *facts.Snapshot, first facts.Clust
 	}
 	members := facts.ByKubernetes(*s)
 	if s.Asleep {
-		o.etcd(ctx, s, members.Asked)
+		o.etcd(ctx, s, members)
 		return nil
 	}
 	o.probes(ctx, s, members.Probed)
-	o.etcd(ctx, s, members.Asked)
+	o.etcd(ctx, s, members)
 	return o.last(ctx, s, first, facts.ByEtcd(*s))
 }
 

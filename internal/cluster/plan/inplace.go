@@ -8,8 +8,45 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/quorum"
 )
 
-// restoreInPlace replaces all members by those that are chosen, whose volumes have had the data before this begins. None of
-// the chosen starts before every other one has stopped and its volume is set aside: of two histories, clients see one.
+// serveBeside starts the members that are to replace the others once all their volumes have the data. The others serve on: loading the data
+// takes no time from clients, and the restore can still be cancelled. Nothing waits here: whether they serve is for the reconciler of
+// restores, which knows for how long to wait. A Pod that Kubernetes has just refused is left for a moment.
+func serveBeside(v cluster.View) Step {
+	var names []string
+	for _, m := range v.Beside {
+		if m.Volume != cluster.Kept {
+			return nil // it has yet to get the data
+		}
+		if !m.Pod.Exists() && !m.Pod.Denied.Stands() {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return CreatePods{Names: names, Beside: true}
+}
+
+// attachRestored sends clients to members that have served beside those that they have replaced, as soon as the record says that they are
+// the cluster's: an undo goes by it. Others that are detached have data that is not their own, or are attached when they are well.
+func attachRestored(v cluster.View) Step {
+	if !v.Unproven() || v.Record.Restore == "" {
+		return nil
+	}
+	var pods []PodRef
+	for _, m := range v.Select(cluster.IsRecorded, cluster.HasPod) {
+		if m.Pod.IsDetached() && !m.Pod.IsTerminating() && !m.Denied.Stands() {
+			pods = append(pods, refOf(m))
+		}
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	return MarkPods{pods, Attach}
+}
+
+// restoreInPlace replaces all members by those that are chosen, whose volumes have had the data before this begins. No client is sent to
+// one of the chosen before every other one has stopped and its volume is set aside: of two histories, clients see one.
 // Then the cluster adopts the chosen as it adopts volumes that were kept. An undo chooses those that were replaced.
 func restoreInPlace(v cluster.View) Step {
 	if v.Restore.InPlace == "" {
@@ -47,7 +84,7 @@ func stopOthers(v cluster.View, others []cluster.Member) Step {
 	because := choose(v.Restore.Undo, "the restore is undone", "the cluster is restored to a backup")
 	switch {
 	case len(pods) > 0:
-		return DeletePods{pods, Plainly, because}
+		return DeletePods{append(pods, idle(v)...), Plainly, because}
 	case len(ending) > 0:
 		return Wait{For: "pod " + ending[0] + " to be gone: " + because, Look: Soon}
 	case len(overdue) > 0 && quorum.Holds(len(overdue), len(others)):
@@ -55,6 +92,18 @@ func stopOthers(v cluster.View, others []cluster.Member) Step {
 			"when these machines are off, delete the pods with kubectl delete pod --force", list(overdue)))
 	}
 	return nil
+}
+
+// idle are the Pods of the chosen in which etcd does not run beside the others. They have found no room or no node, and start anew when
+// the others are gone.
+func idle(v cluster.View) []PodRef {
+	var pods []PodRef
+	for _, m := range v.Select(cluster.IsChosen) {
+		if starts := m.Pod.Phase == cluster.Unplaced || m.Pod.Phase == cluster.Placed; starts && !m.Pod.IsTerminating() && !v.Restore.Undo {
+			pods = append(pods, refOf(m))
+		}
+	}
+	return pods
 }
 
 func setAside(v cluster.View, others []cluster.Member) Step {

@@ -12,6 +12,7 @@ type giving struct {
 	from, many int  // serial numbers of those that are to come; none: no restore in place
 	undo       bool // they come back from where they were set aside
 	lost       bool // the volume of one is lost when it has begun to replace the others, and is filled again
+	waited     int  // looks for which they were waited for, to serve beside the others
 	over       bool // they are the members
 }
 
@@ -79,10 +80,56 @@ func givingWorld(g goal, states []int, to giving) *world {
 func (w *world) choose() {
 	w.view.Restore = cluster.Restore{InPlace: "r1", Undo: w.giving.undo, Done: true}
 	w.view.Candidate.Request.Fills = false
-	for _, serial := range w.giving.serials() {
+	for i, serial := range w.giving.serials() {
 		m := w.at(cluster.MemberName("a", serial))
 		m.Chosen, m.SetAside, m.Volume, m.Version = true, w.giving.undo, cluster.Kept, "3.6.16"
+		if len(w.view.Beside) > 0 {
+			m.Pod = w.view.Beside[i].Pod
+		}
 	}
+	w.view.Beside = nil
+}
+
+// servesBeside says whether new members are waited for that are to serve beside the others, as the reconciler of restores does: where
+// these serve, and not for ever.
+func (w *world) servesBeside() bool {
+	if w.view.Unread != "" || w.giving.waited > 4 {
+		return false
+	}
+	w.giving.waited++
+	if len(w.view.Beside) == 0 {
+		for _, serial := range w.giving.serials() {
+			w.view.Beside = append(w.view.Beside, cluster.Member{
+				Name: cluster.MemberName("a", serial), Volume: cluster.Kept, Version: "3.6.16", Started: true,
+			})
+		}
+		return true
+	}
+	return slices.ContainsFunc(w.view.Beside, func(m cluster.Member) bool { return !m.Pod.Exists() })
+}
+
+// startBeside makes Pods beside the members that they are to replace. They run at once, and no client is sent to them. By an old view that
+// happens when they already replace them, or have.
+func (w *world) startBeside(names []string) {
+	for _, all := range [][]cluster.Member{w.view.Beside, w.view.Members} {
+		for i := range all {
+			if m := &all[i]; slices.Contains(names, m.Name) && !m.Pod.Exists() {
+				m.Pod = besidePod(w)
+			}
+		}
+	}
+}
+
+func besidePod(w *world) cluster.Pod {
+	return cluster.Pod{
+		Phase: cluster.Running, UID: w.nextUID(), Image: "3.6.16", Ready: true, Lingers: true, Unchecked: true,
+		Clients: cluster.Gone, Entry: cluster.Ends,
+	}
+}
+
+// isFilling says whether members are about to be chosen.
+func (w *world) isFilling() bool {
+	return w.giving.many > 0 && !w.giving.over && !w.giving.undo && w.view.Want.Size > 0 && w.view.Restore.InPlace == ""
 }
 
 // fillInPlace does what the reconciler of restores does meanwhile: it fills the next volume, and says when all have the data.
@@ -96,7 +143,7 @@ func (w *world) fillInPlace() {
 			return
 		}
 	}
-	if !w.view.Restore.Done {
+	if !w.view.Restore.Done && !w.servesBeside() {
 		w.choose()
 	}
 }
@@ -126,7 +173,11 @@ func givingViolation(before *world, step plan.Step) string {
 		if early || len(s.Fact.First) != before.giving.many || s.Fact.Restore != before.view.Restore.InPlace {
 			return step.String() + " before the others were replaced"
 		}
-	case plan.CreatePods, plan.DeleteVolume, plan.AddLearner, plan.Promote, plan.RemoveMember:
+	case plan.CreatePods: // by an old view an old member starts once more, and is stopped
+		if !s.Beside && slices.ContainsFunc(s.Names, func(name string) bool { return before.member(name).Chosen }) {
+			return step.String() + " while members are replaced"
+		}
+	case plan.MarkPods, plan.DeleteVolume, plan.AddLearner, plan.Promote, plan.RemoveMember:
 		return step.String() + " while members are replaced"
 	case plan.DeletePods:
 		for _, pod := range s.Pods {

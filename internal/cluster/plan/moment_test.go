@@ -116,6 +116,11 @@ func (w *world) hash() uint64 {
 		maphash.WriteComparable(&h, m)
 	}
 	maphash.WriteComparable(&h, len(v.Members))
+	for _, m := range v.Beside {
+		m.Pod.UID = ""
+		maphash.WriteComparable(&h, m)
+	}
+	maphash.WriteComparable(&h, len(v.Beside))
 	writeAll(&h, v.Record.First)
 	writeAll(&h, v.Unknown)
 	writeAll(&h, v.Alarms)

@@ -47,6 +47,7 @@ var repairs = policy{
 		rule("defragment once", defragmentOnce, "has containers that were started to defragment start plainly from then on"),
 		rule("detach foreign data", detachForeign, "detaches members that run on the data of another cluster from the client Service"),
 		rule("leave data of another namespace alone", leaveMoved, "refuses data whose member list names another namespace"),
+		rule("attach restored members", attachRestored, "sends clients to members that have served beside those that they have replaced"),
 		rule("set initial-cluster-state", setInitialClusterState, "tells containers that the cluster exists: none forms it again"),
 		rule("record the cluster ID", recordClusterID, "writes the cluster ID into the status and on a volume when the cluster has formed"),
 		rule("protect first volumes", protectFirstVolumes, "never gives a first member a second empty volume"),
@@ -74,6 +75,8 @@ var repairs = policy{
 		rule("read etcd", readEtcd,
 			"waits or refuses while the member list cannot be read with quorum, or goes on with the loss that was accepted"),
 		rule("keep quorum", keepQuorum, "waits while fewer voters than a quorum are healthy"),
+		rule("serve beside", serveBeside, "starts the members of a restore in place, detached from the client Service, beside those that "+
+			"they are to replace"),
 		rule("move the leader", moveLeader, "moves leadership away from a Pod that is about to end"),
 		rule("leave a slow leader", leaveSlow, "moves leadership away from a member that has become slower than the others"),
 		rule("report unknown members", reportUnknown, "refuses to change the membership beside members that somebody else has added"),

@@ -43,7 +43,8 @@ import (
 // unfit-volume=SOURCE (it cannot be), in-use=SOURCE (its Pod is there yet), leaving (it is being deleted, and is held;
 // cascades: with its members first, orphans: without them), asleep (a backup was made before the hibernation), unlucky (no backup is good),
 // before (what is forbidden was allowed). A member line is a name and any of the words that describe knows. Lines that begin with
-// "unknown", "service", "foreign", "expired", "volume" or "alarm" describe those.
+// "unknown", "service", "foreign", "expired", "volume" or "alarm" describe those, and those that begin with "beside" what is to replace the
+// members (empty: its volume has no data yet, refused: Kubernetes refuses its Pod).
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {
@@ -312,6 +313,15 @@ func parseLine(t *testing.T, w *world, words []string) {
 	case "alarm":
 		w.corrupt, _ = strconv.ParseUint(words[2], 16, 64)
 		w.view.Alarms = append(w.view.Alarms, cluster.Alarm{Kind: words[1], ID: w.corrupt})
+	case "beside":
+		m := cluster.Member{Name: words[1], Volume: cluster.Kept, Version: "3.6.16", Started: true}
+		if slices.Contains(words[2:], "empty") {
+			m.Volume = cluster.NoVolume
+		}
+		if slices.Contains(words[2:], "refused") {
+			m.Pod.Denied = cluster.Denial{Because: "exceeded quota"}
+		}
+		w.view.Beside = append(w.view.Beside, m)
 	case "foreign":
 		w.view.Foreign = append(w.view.Foreign, cluster.Object{
 			Kind: words[1], Name: words[2], Why: "it belongs to another cluster", Gone: slices.Contains(words[3:], "gone"),
@@ -550,6 +560,10 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "chosen", "aside":
 		silent()
 		m.Chosen, m.SetAside, m.Recorded, m.Started, m.Pod = true, word == "aside", false, false, cluster.Pod{}
+	case "served": // of one that is chosen: it has served beside the others, or has not come so far
+		m.Pod = besidePod(w)
+	case "waits":
+		m.Pod = cluster.Pod{Phase: cluster.Unplaced, UID: w.nextUID(), Image: "3.6.16", Clients: cluster.Gone, Unchecked: true}
 	case "curable":
 		w.fate(m.Name).cured = true
 	case "unused", "unfit":

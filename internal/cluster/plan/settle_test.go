@@ -229,7 +229,7 @@ func (w *world) cannotReturn() bool { return w.cannotMount() || w.rotating.ended
 
 // returning says whether a container is about to run again by itself, or volumes are being filled.
 func (w *world) returning() bool {
-	return w.fills() || len(w.view.Select(func(m cluster.Member) bool { return w.fate(m.Name).away > 0 })) > 0
+	return w.fills() || w.isFilling() || len(w.view.Select(func(m cluster.Member) bool { return w.fate(m.Name).away > 0 })) > 0
 }
 
 // failing says whether the wanted spec runs somewhere, and does not work.

@@ -51,6 +51,7 @@ type (
 	CreatePods struct {
 		Names  []string
 		Forced bool // with --force-new-cluster: it goes on from its data as the only member
+		Beside bool // detached, and beside the members that they are to replace; they have their volumes
 	}
 	// DeletePods deletes Pods, all at the same time. Only the Pods with these UIDs are deleted.
 	DeletePods struct {

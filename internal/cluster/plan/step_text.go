@@ -32,7 +32,8 @@ func (s Apply) String() string {
 }
 
 func (s CreatePods) String() string {
-	return "start " + list(s.Names) + choose(s.Forced, " with --force-new-cluster", "")
+	return "start " + list(s.Names) + choose(s.Forced, " with --force-new-cluster", "") +
+		choose(s.Beside, " beside the members that they replace", "")
 }
 
 func (s DeletePods) String() string {

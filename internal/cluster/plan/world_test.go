@@ -80,7 +80,7 @@ type fate struct {
 // clone lets a hostile walk look at an older truth.
 func (w *world) clone() *world {
 	c := *w
-	c.view.Members, c.asked = slices.Clone(w.view.Members), asked{}
+	c.view.Members, c.view.Beside, c.asked = slices.Clone(w.view.Members), slices.Clone(w.view.Beside), asked{}
 	return &c
 }
 
@@ -128,6 +128,10 @@ func (w *world) obey(step plan.Step) {
 			return slices.ContainsFunc(s.Objects, func(o cluster.Object) bool { return o.String() == lost.String() })
 		})
 	case plan.CreatePods:
+		if s.Beside {
+			w.startBeside(s.Names)
+			break
+		}
 		for _, name := range s.Names {
 			if s.Forced && w.view.Record.Recovering != name {
 				continue
