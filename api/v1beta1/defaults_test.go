@@ -55,9 +55,9 @@ func wantDefaults(t *testing.T, got v1beta1.EtcdClusterSpec) {
 	want.Recovery.SlowMembers, want.Recovery.SlowMemberTimeout.Duration = v1beta1.SlowKeep, time.Hour
 	want.Tuning = v1beta1.TuningAdvise
 	want.Maintenance = v1beta1.Maintenance{
-		NoSpace: v1beta1.NoSpaceHeal, CorruptionCheck: v1beta1.CorruptionCheckOn,
+		CorruptionCheck: v1beta1.CorruptionCheckOn,
 		Defragmentation: v1beta1.Defragmentation{
-			Mode: v1beta1.DefragmentAutomatic, MinFree: ptr.To(resource.MustParse("100Mi")), FreePercent: 45, QuotaPercent: 75,
+			MinFree: ptr.To(resource.MustParse("100Mi")), FreePercent: 45, QuotaPercent: 75,
 		},
 	}
 	want.Etcd.HeartbeatInterval.Duration = 100 * time.Millisecond

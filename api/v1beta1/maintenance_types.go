@@ -16,9 +16,9 @@ type Maintenance struct {
 
 	// noSpace says what happens when a database has reached its quota, so that etcd refuses every write (alarm NOSPACE). Heal compacts
 	// the history if that is needed to make room, defragments, and disarms the alarm once every member is below nine tenths of the quota.
-	// Off leaves it to a person. Default Heal.
+	// Off leaves it to a person. Default: Heal for an EtcdCluster that this release of the operator or a later one has formed, Off for one
+	// that an earlier release has formed.
 	// +optional
-	// +kubebuilder:default=Heal
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="When the Quota Is Reached",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Heal","urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:advanced"},order=108
 	NoSpace NoSpacePolicy `json:"noSpace,omitempty"`
 
@@ -39,9 +39,9 @@ type Maintenance struct {
 // and clients do not notice; never while a member is unhealthy, during a backup or an update, or without room for a copy of the data on
 // the volume.
 type Defragmentation struct {
-	// mode is Automatic or Off. Off leaves only the annotation etcd-operator.dev/defragment, and noSpace. Default Automatic.
+	// mode is Automatic or Off. Off leaves only the annotation etcd-operator.dev/defragment, and noSpace. Default: Automatic for an
+	// EtcdCluster that this release of the operator or a later one has formed, Off for one that an earlier release has formed.
 	// +optional
-	// +kubebuilder:default=Automatic
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Defragmentation Mode",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Automatic","urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:advanced"},order=102
 	Mode DefragmentationMode `json:"mode,omitempty"`
 
@@ -96,6 +96,23 @@ type AutoGrow struct {
 	// maxSize is the size above which volumes do not grow by themselves. The storage class must allow volumes to grow.
 	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Largest Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:text","urn:alm:descriptor:com.tectonic.ui:advanced"},order=111
 	MaxSize resource.Quantity `json:"maxSize"`
+}
+
+// Defragments says whether members are defragmented by the rules of the spec. By default that is so only where the first members were
+// chosen by a release that does so: an update of the operator restarts no member.
+func (c *EtcdCluster) Defragments() bool {
+	mode := c.Spec.Maintenance.Defragmentation.Mode
+	return mode == DefragmentAutomatic || mode == "" && c.hasMaintenance()
+}
+
+// HealsNoSpace says whether the alarm NOSPACE is ended, by default as with Defragments.
+func (c *EtcdCluster) HealsNoSpace() bool {
+	policy := c.Spec.Maintenance.NoSpace
+	return policy == NoSpaceHeal || policy == "" && c.hasMaintenance()
+}
+
+func (c *EtcdCluster) hasMaintenance() bool {
+	return c.Status.Bootstrap != nil && c.Status.Bootstrap.Maintenance
 }
 
 // DefragmentationMode says whether the operator defragments by itself.

@@ -39,6 +39,11 @@ type Bootstrap struct {
 	// three quarters of the volume, where an earlier release has chosen the first members, and where they began with data.
 	// +optional
 	DefragRoom bool `json:"defragRoom,omitempty"`
+
+	// maintenance is true if members are defragmented, and the alarm NOSPACE is ended, where spec.maintenance says nothing of it. It is
+	// missing where an earlier release has chosen the first members.
+	// +optional
+	Maintenance bool `json:"maintenance,omitempty"`
 }
 
 // Rollback is a version that was tried and rolled back.

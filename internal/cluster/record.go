@@ -11,6 +11,7 @@ type Record struct {
 	Restore          string   // ID of the restore in place that has brought them; empty if none has
 	HasNetworkPolicy bool     // a NetworkPolicy is made for them if the spec does not say
 	HasRequests      bool     // they ask for some of a processor and of memory if the spec does not say
+	HasMaintenance   bool     // they are defragmented, and NOSPACE is ended, if the spec does not say
 	DefragRoom       bool     // the default quota leaves room to defragment a database that is full
 	ClusterID        string   // set once the cluster has formed
 	NextSerial       int

@@ -95,7 +95,7 @@ func newScene(t *testing.T) *scene {
 		},
 		Status: v1beta1.EtcdClusterStatus{
 			ClusterID: "c1", NextSerial: 3,
-			Bootstrap: &v1beta1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}},
+			Bootstrap: &v1beta1.Bootstrap{Token: "u1", Members: []string{"a-0", "a-1", "a-2"}, Maintenance: true},
 			LastHashCheck: &v1beta1.HashCheck{
 				Time: metav1.NewTime(made), Verdict: v1beta1.HashesEqual, Members: []string{"a-0", "a-1", "a-2"},
 			},

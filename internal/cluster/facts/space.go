@@ -140,18 +140,17 @@ func (j *builder) capacity(member string) int64 {
 
 // fragmented says why a member's database is to be defragmented; empty if it is not.
 func (j *builder) fragmented(m cluster.Member) string {
-	d, free := j.c.Spec.Maintenance.Defragmentation, m.DBSize-m.InUse
-	last := lastDefragmentation(j.c, m.Name)
+	window, last := j.c.Spec.Maintenance.Defragmentation.Window, lastDefragmentation(j.c, m.Name)
 	asked := j.c.Annotations[v1beta1.AnnotationDefragment]
 	switch {
 	case !m.Answers || m.InUse == 0 || m.NoRoom != "" && j.isGrowing(m.Name) || j.BackingUp != "":
 		return ""
 	case asked != "" && asked != last.Request:
 		return fmt.Sprintf("the annotation %s asks for it", v1beta1.AnnotationDefragment)
-	case j.v.Want.Ephemeral, d.Mode == v1beta1.DefragmentOff, j.isRecent(last.Time.Time, betweenDefragmentations), !isOpen(d.Window, j.Now):
+	case j.v.Want.Ephemeral, !j.c.Defragments(), j.isRecent(last.Time.Time, betweenDefragmentations), !isOpen(window, j.Now):
 		return ""
 	}
-	return worthwhile(j.c, m, free, j.capacity(m.Name))
+	return worthwhile(j.c, m, m.DBSize-m.InUse, j.capacity(m.Name))
 }
 
 // isGrowing says whether a member's volume is about to be larger, which it is not while Kubernetes or its storage refuses that.

@@ -122,7 +122,7 @@ func want(s Snapshot) cluster.Want {
 		Last:      c.Spec.DeletionPolicy == v1beta1.BackupFirst,
 		Expired:   c.ExpiresAt() != nil && !s.Now.Before(*c.ExpiresAt()),
 
-		Heals:      c.Spec.Maintenance.NoSpace != v1beta1.NoSpaceOff,
+		Heals:      c.HealsNoSpace(),
 		Defragment: c.Annotations[v1beta1.AnnotationDefragment],
 		NoWindow:   neverOpens(c.Spec.Maintenance.Defragmentation.Window, s.Now),
 	}
@@ -178,7 +178,8 @@ func record(c *v1beta1.EtcdCluster) cluster.Record {
 		r.RolledBack = cluster.Rollback(*c.Status.Rollback)
 	}
 	if plan := c.Status.Bootstrap; plan != nil {
-		r.Restore, r.HasNetworkPolicy, r.HasRequests, r.DefragRoom = plan.Restore, plan.NetworkPolicy, plan.Requests, plan.DefragRoom
+		r.Restore, r.HasNetworkPolicy, r.HasRequests = plan.Restore, plan.NetworkPolicy, plan.Requests
+		r.HasMaintenance, r.DefragRoom = plan.Maintenance, plan.DefragRoom
 		r.Token, r.First, r.Adopted = plan.Token, slices.Clone(plan.Members), plan.Adopted
 	}
 	return r

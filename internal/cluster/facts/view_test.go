@@ -30,8 +30,10 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 	first := []string{"a-0", "a-1", "a-2"}
 	want := cluster.View{
 		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16", Heals: true}, Target: cluster.Target{Version: "3.6.16"},
-		Record: cluster.Record{Token: "u1", First: first, ClusterID: "c1", NextSerial: 3, TLS: cluster.TLSState{Secure: true}},
-		TLS:    cluster.TLSChange{Wanted: true, At: now.Unix()},
+		Record: cluster.Record{
+			Token: "u1", First: first, HasMaintenance: true, ClusterID: "c1", NextSerial: 3, TLS: cluster.TLSState{Secure: true},
+		},
+		TLS: cluster.TLSChange{Wanted: true, At: now.Unix()},
 	}
 	for name, secret := range map[string]string{"client": "a-client-ca", "peer": "a-peer-ca"} {
 		want.Rotation.Authorities = append(want.Rotation.Authorities, cluster.Authority{

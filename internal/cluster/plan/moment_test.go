@@ -105,7 +105,7 @@ func (w *world) hash() uint64 {
 		v.Want, v.Restore,
 		v.Target, v.Backup, v.Candidate, v.Record.Awaited, v.Rotation.Await, v.Rotation.Together,
 		v.Record.Token, v.Record.ClusterID, v.Record.Joining, v.Record.Recovering, v.Record.RolledBack, v.Record.Restore, v.Record.Adopted,
-		v.Record.HasNetworkPolicy, v.Record.HasRequests, v.Record.DefragRoom,
+		v.Record.HasNetworkPolicy, v.Record.HasRequests, v.Record.HasMaintenance, v.Record.DefragRoom,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
 		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.Growth, v.Record.Grown, v.Record.Scaled, v.Scaling, v.Record.Replacing,
@@ -165,7 +165,8 @@ type view struct {
 	token, id, joining, recovering  string
 	rolledBack                      cluster.Rollback
 	restoredBy                      string
-	adopted, policed, asks, roomy   bool
+	adopted, policed, asks, kept    bool
+	roomy                           bool
 	nextSerial                      int
 	revision, generation            int64
 	revocation                      [3]string

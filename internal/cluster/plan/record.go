@@ -8,20 +8,26 @@ import (
 )
 
 // RecordFirstMembers writes the names of the first members into the status, before the first Pod exists.
-// Every first member is started with the same list, whatever the spec says later. A cluster whose first members were chosen by an
-// earlier release, which knew no NetworkPolicies, gets one only if the spec asks for it; so it is with requests of compute resources.
+// Every first member is started with the same list, whatever the spec says later.
 func RecordFirstMembers(v cluster.View, members []string) Step {
-	fact := v.Record
-	fact.Token, fact.First, fact.Adopted, fact.HasNetworkPolicy, fact.HasRequests = v.UID, members, false, true, true
+	fact := withDefaults(v.Record)
+	fact.Token, fact.First, fact.Adopted = v.UID, members, false
 	fact.DefragRoom = !v.Restore.Wanted
 	return Record{Fact: passed(v.Name, fact, members), What: "choose first members " + list(members), Event: "BootstrapPlanned"}
+}
+
+// withDefaults notes the defaults by which something happens to members or their clients: they count for what this release forms, and an
+// update of the operator gives none of them to a cluster that is there (docs/adr/0084).
+func withDefaults(fact cluster.Record) cluster.Record {
+	fact.HasNetworkPolicy, fact.HasRequests, fact.HasMaintenance = true, true, true
+	return fact
 }
 
 // RecordAdoption writes into the status that kept volumes are this cluster's members. If they hold data,
 // the cluster counts as formed, and its members are never started as a new cluster.
 func RecordAdoption(v cluster.View, token string, members []string, formed bool) Step {
-	fact := v.Record
-	fact.Token, fact.First, fact.Adopted, fact.HasNetworkPolicy, fact.HasRequests = token, members, formed, true, true
+	fact := withDefaults(v.Record)
+	fact.Token, fact.First, fact.Adopted = token, members, formed
 	what := "adopt unfinished bootstrap of " + list(members)
 	if formed {
 		what = "adopt members " + list(members) + " with their data"
@@ -31,8 +37,8 @@ func RecordAdoption(v cluster.View, token string, members []string, formed bool)
 
 // RecordSources writes into the status which members the running cluster has that is adopted, and its ID.
 func RecordSources(v cluster.View) Step {
-	fact := v.Record
-	fact.Token, fact.First, fact.HasNetworkPolicy, fact.HasRequests, fact.ClusterID = v.UID, []string{}, true, true, v.Adoption.ClusterID
+	fact := withDefaults(v.Record)
+	fact.Token, fact.First, fact.ClusterID = v.UID, []string{}, v.Adoption.ClusterID
 	fact.DefragRoom = true
 	fact.Adopting = cluster.Adopting{Sources: v.Adoption.Sources, Begun: v.Adoption.At}
 	var names []string

@@ -36,15 +36,17 @@ func TestStepsAreRemembered(t *testing.T) {
 		want v1beta1.EtcdClusterStatus
 	}{
 		{plan.RecordFirstMembers(unseen, first), v1beta1.EtcdClusterStatus{
-			Bootstrap: &v1beta1.Bootstrap{Token: "u1", Members: first, NetworkPolicy: true, Requests: true, DefragRoom: true}, NextSerial: 3,
+			Bootstrap: &v1beta1.Bootstrap{
+				Token: "u1", Members: first, NetworkPolicy: true, Requests: true, Maintenance: true, DefragRoom: true,
+			}, NextSerial: 3,
 		}},
 		{plan.RecordAdoption(unseen, "u0", []string{"a-2", "a-6"}, true), v1beta1.EtcdClusterStatus{
 			Bootstrap: &v1beta1.Bootstrap{
-				Token: "u0", Members: []string{"a-2", "a-6"}, Adopted: true, NetworkPolicy: true, Requests: true,
+				Token: "u0", Members: []string{"a-2", "a-6"}, Adopted: true, NetworkPolicy: true, Requests: true, Maintenance: true,
 			}, NextSerial: 7,
 		}},
 		{plan.RecordAdoption(unseen, "u0", first, false), v1beta1.EtcdClusterStatus{
-			Bootstrap: &v1beta1.Bootstrap{Token: "u0", Members: first, NetworkPolicy: true, Requests: true}, NextSerial: 3,
+			Bootstrap: &v1beta1.Bootstrap{Token: "u0", Members: first, NetworkPolicy: true, Requests: true, Maintenance: true}, NextSerial: 3,
 		}},
 		{plan.RecordFormation(unseen, "c9", ""), v1beta1.EtcdClusterStatus{ClusterID: "c9"}},
 		{plan.ReserveName(unseen, "a-5"), v1beta1.EtcdClusterStatus{Joining: "a-5", NextSerial: 6}},

@@ -124,8 +124,7 @@ func write(status *v1beta1.EtcdClusterStatus, was, is cluster.Record) {
 	if is.Token != "" && (is.ClusterID == "" || was.Token == "") {
 		status.Bootstrap = &v1beta1.Bootstrap{
 			Token: is.Token, Members: is.First, Adopted: is.Adopted, Restore: is.Restore, NetworkPolicy: is.HasNetworkPolicy,
-			Requests:   is.HasRequests,
-			DefragRoom: is.DefragRoom,
+			Requests: is.HasRequests, Maintenance: is.HasMaintenance, DefragRoom: is.DefragRoom,
 		}
 	}
 	status.LegacyEntries = status.LegacyEntries || is.Adopted && !was.Adopted && status.Restore == nil // a restore makes new logs
