@@ -89,6 +89,7 @@ quick() {
   check "install manifest" "config/default does not build" make install-manifest
   check "versions" "run 'hack/versions.sh align': what is compiled together has one version of each module" hack/versions.sh check
   check "scripts" "a shell script does not parse" scripts
+  check "GitOps" "test/gitops: what Argo CD or Flux makes of an object differs, see the test above" go -C test/gitops test ./...
   check "local cluster" "hack/devcluster: see the test above" go -C hack/devcluster test ./...
 }
 
