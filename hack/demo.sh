@@ -17,7 +17,7 @@ etcdctl() { k exec "$1" -c etcd -- etcdctl "${@:2}"; }
 
 fail() {
   echo "the demo stopped; this is what the cluster says:" >&2
-  k describe etcdcluster "$name" >&2 || true
+  k describe ec "$name" >&2 || true
   kubectl -n etcd-operator-system logs deployment/etcd-operator-controller-manager --all-pods --tail=20 >&2 || true
 }
 trap fail ERR
@@ -116,7 +116,7 @@ k apply -f hack/demo/backup.yaml
 backed=$(date +%s%N)
 k wait --for=condition=Verified etcdbackup/example-backup --timeout=180s
 backup=$((($(date +%s%N) - backed) / 1000000))
-show -n "$namespace" get etcdbackupstores,etcdbackups
+show -n "$namespace" get ebs,eb
 echo "    verified: an etcd was started on it, and has the same keys, revision and hash"
 
 say "A bad client deletes every key"

@@ -183,7 +183,7 @@ func unproven(v View) string {
 		return fmt.Sprintf("%s; the last trial proved nothing: %s; another value of the annotation %s asks for another one",
 			what, v.Status.Failure.Message, v1beta1.AnnotationVerifyOnce)
 	}
-	return what + fmt.Sprintf(": kubectl annotate etcdbackup %s %s=now has that done", v.Name, v1beta1.AnnotationVerifyOnce)
+	return what + fmt.Sprintf(": kubectl annotate etcdbackups.etcd-operator.dev %s %s=now has that done", v.Name, v1beta1.AnnotationVerifyOnce)
 }
 
 // ready says whether the backup is there, and good if that is to be known, in the words of the condition that decides.

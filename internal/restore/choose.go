@@ -71,7 +71,8 @@ func Choose(want Request, all []v1beta1.EtcdBackup, store *v1beta1.EtcdBackupSto
 	if want.Backup == "" {
 		chosen, problem = find(want, all, store)
 	} else if chosen = named(want.Backup, all); chosen == nil {
-		problem = fmt.Sprintf("there is no EtcdBackup %s in this namespace: kubectl get etcdbackups lists those that there are", want.Backup)
+		problem = fmt.Sprintf("there is no EtcdBackup %s in this namespace: kubectl get etcdbackups.etcd-operator.dev lists those that there are",
+			want.Backup)
 	}
 	if chosen == nil {
 		return nil, problem
@@ -165,7 +166,8 @@ func none(want Request, all []v1beta1.EtcdBackup, store *v1beta1.EtcdBackupStore
 	case ready.Status != metav1.ConditionTrue:
 		return fmt.Sprintf("%s that is known, and is not ready: %s", missing, ready.Message)
 	}
-	return missing + " that is complete: kubectl get etcdbackups lists those that it has, within a minute after the store is created"
+	return missing + " that is complete: kubectl get etcdbackups.etcd-operator.dev lists those that it has, within a minute after the store " +
+		"is created"
 }
 
 // hidden says that the store has more than what EtcdBackups show.
@@ -219,7 +221,7 @@ func unfit(want Request, b *v1beta1.EtcdBackup) string {
 		return "it has failed its trial: " + verified.Message + "; choose another one, by its name or by an earlier time"
 	case b.Status.Program != "" && b.Status.Verified == nil:
 		return fmt.Sprintf("%s has made it, and what is in it is known once an etcd was started on it: "+
-			"kubectl annotate etcdbackup %s %s=now has that done", b.Status.Program, b.Name, v1beta1.AnnotationVerifyOnce)
+			"kubectl annotate etcdbackups.etcd-operator.dev %s %s=now has that done", b.Status.Program, b.Name, v1beta1.AnnotationVerifyOnce)
 	case b.Status.Encrypted && want.Decryption == nil:
 		return "it is encrypted: name the Secret with the age identities in " + want.field("decryption")
 	case want.ByFlags:

@@ -105,7 +105,7 @@ func TestChoose(t *testing.T) {
 		{v1beta1.Restore{Backup: "no-version"}, nil, "which is no release"},
 		{v1beta1.Restore{Backup: "secret"}, nil, "bootstrap.restore.decryption"},
 		{v1beta1.Restore{Backup: "secret", Decryption: &v1beta1.SecretReference{Secret: "age"}}, nil, "=secret"},
-		{v1beta1.Restore{Backup: "snapshot"}, nil, "kubectl annotate etcdbackup snapshot etcd-operator.dev/verify"},
+		{v1beta1.Restore{Backup: "snapshot"}, nil, "kubectl annotate etcdbackups.etcd-operator.dev snapshot etcd-operator.dev/verify"},
 		{v1beta1.Restore{Backup: "snapshot-tried"}, nil, "=snapshot-tried"},
 		{v1beta1.Restore{Backup: "snapshot-in-ours"}, nil, "=snapshot-in-ours"},
 		{v1beta1.Restore{Backup: "different"}, nil, "another hash; choose another one, by its name or by an earlier time"},

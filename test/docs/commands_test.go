@@ -91,3 +91,32 @@ func TestNamesOfKindsAreOurs(t *testing.T) {
 		}
 	}
 }
+
+// unqualified is a command of a message that names one of our kinds without its group: by a full or a short name, which another CRD may
+// have.
+var unqualified = regexp.MustCompile("kubectl [^'\"`;]*?[ ,]" +
+	"(etcd(?:cluster|backup|backupstore|restore|drill|user|role)s?|ec|ebs?|er|edr|eu|erole)(?:[ /,'\"`;]|$)")
+
+// TestMessagesNameTheGroup: what the operator, its plugin and its alerts tell a person to type names our kinds with their group.
+func TestMessagesNameTheGroup(t *testing.T) {
+	if !unqualified.MatchString(`"see kubectl get etcdbackups -n a"`) || !unqualified.MatchString("'kubectl annotate --overwrite ec %s a'") ||
+		unqualified.MatchString(`"kubectl get etcdbackups.etcd-operator.dev -n a"`) {
+		t.Fatal("the pattern finds what it should not, or not what it should")
+	}
+	seen := 0
+	for _, file := range sources(t, "api", "controllers", "internal", "cmd") {
+		for line := range strings.SplitSeq(read(t, file), "\n") {
+			if strings.HasPrefix(strings.TrimSpace(line), "//") || !strings.Contains(line, "kubectl ") {
+				continue
+			}
+			seen++
+			if found := unqualified.FindStringSubmatch(line); found != nil && !strings.Contains(line, "kubectl etcd ") {
+				t.Errorf("%s: %q means a kind of ours, and may mean another's: write it as %s.etcd-operator.dev, in the plural: %s", file, found[1],
+					found[1], strings.TrimSpace(line))
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d commands were found", seen)
+	}
+}

@@ -128,6 +128,26 @@ func pages(t *testing.T) []string {
 	return all
 }
 
+// sources are the Go files below some folders that are no tests.
+func sources(t *testing.T, folders ...string) []string {
+	t.Helper()
+	var all []string
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go") {
+				file, err := filepath.Rel(root, path)
+				all = append(all, file)
+				return err
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
 func read(t *testing.T, file string) string {
 	text, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {

@@ -105,7 +105,7 @@ func fromElsewhere() {
 		found := foundAt(source.Namespace, "elsewhere", "by-hand/snapshot.db")
 		early := newCluster(source.Namespace, "early", restoring(found.Name), oneMember)
 		Expect(api.Create(ctx, early)).To(Succeed())
-		advice := "kubectl annotate etcdbackup " + found.Name + " etcd-operator.dev/verify=now"
+		advice := "kubectl annotate etcdbackups.etcd-operator.dev " + found.Name + " etcd-operator.dev/verify=now"
 		says(early, v1beta1.ConditionDegraded, v1beta1.ReasonActionRequired, advice)
 		verifyAgain(found)
 		isVerified(found)

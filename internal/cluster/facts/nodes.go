@@ -130,7 +130,8 @@ func (j *builder) noteOutOfReach(m *cluster.Member, pod *corev1.Pod) {
 		return
 	}
 	m.Pod.Trouble = fmt.Sprintf("its volume can only be used where %s, which scheduling.nodeSelector excludes: change that back, or have the "+
-		"member replaced: kubectl annotate --overwrite ec %s %s=%s", where, j.c.Name, v1beta1.AnnotationReplaceMembers, m.Name)
+		"member replaced: kubectl annotate --overwrite etcdclusters.etcd-operator.dev %s %s=%s", where, j.c.Name,
+		v1beta1.AnnotationReplaceMembers, m.Name)
 }
 
 // excluded is by which labels of nodes a disk is bound, if the selector wants others; empty if a node may have both.

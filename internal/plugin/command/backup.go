@@ -60,7 +60,8 @@ func (a *app) backUp(ctx context.Context, want wanted) error {
 		return err
 	}
 	if want.store == "" && c.Spec.Backup == nil {
-		return fmt.Errorf("in which store? EtcdCluster %s names none in spec.backup.store: give --store; 'kubectl get ebs -n %s' lists them",
+		return fmt.Errorf("in which store? EtcdCluster %s names none in spec.backup.store: give --store; "+
+			"'kubectl get etcdbackupstores.etcd-operator.dev -n %s' lists them",
 			c.Name, k.Namespace)
 	}
 	if err := knowsStore(ctx, k, want.store); err != nil {
@@ -99,7 +100,8 @@ func knowsStore(ctx context.Context, k *Kubernetes, name string) error {
 		return nil
 	}
 	if apierrors.IsNotFound(k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: name}, &store)) {
-		return fmt.Errorf("there is no EtcdBackupStore %s in namespace %s; 'kubectl get ebs -n %s' lists them", name, k.Namespace, k.Namespace)
+		return fmt.Errorf("there is no EtcdBackupStore %s in namespace %s; 'kubectl get etcdbackupstores.etcd-operator.dev -n %s' lists them",
+			name, k.Namespace, k.Namespace)
 	}
 	return nil // a user who may not read stores may still create backups
 }

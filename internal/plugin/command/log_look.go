@@ -28,7 +28,7 @@ func storeOfLog(ctx context.Context, k *Kubernetes, c *v1beta1.EtcdCluster, name
 	var store v1beta1.EtcdBackupStore
 	err := k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: name}, &store)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no EtcdBackupStore %s in namespace %s; 'kubectl get ebs -n %s' lists them",
+		return nil, fmt.Errorf("there is no EtcdBackupStore %s in namespace %s; 'kubectl get etcdbackupstores.etcd-operator.dev -n %s' lists them",
 			name, k.Namespace, k.Namespace)
 	}
 	if err != nil {
@@ -37,7 +37,8 @@ func storeOfLog(ctx context.Context, k *Kubernetes, c *v1beta1.EtcdCluster, name
 	ready := meta.FindStatusCondition(store.Status.Conditions, v1beta1.ConditionReady)
 	switch {
 	case ready == nil:
-		return nil, fmt.Errorf("EtcdBackupStore %s was not looked at yet: try again when 'kubectl get ebs %s -n %s' says that it is ready",
+		return nil, fmt.Errorf("EtcdBackupStore %s was not looked at yet: try again when "+
+			"'kubectl get etcdbackupstores.etcd-operator.dev %s -n %s' says that it is ready",
 			name, name, k.Namespace)
 	case ready.Status != metav1.ConditionTrue:
 		return nil, fmt.Errorf("EtcdBackupStore %s is not ready: %s", name, ready.Message)

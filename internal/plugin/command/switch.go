@@ -65,7 +65,8 @@ func (a *app) switchClients(ctx context.Context, want switched) error {
 	if err := k.Patch(ctx, c, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("ask for the switch of %s: %w", c.Name, err)
 	}
-	shows := fmt.Sprintf("'kubectl describe etcdcluster %s -n %s' shows it by the condition %s", c.Name, k.Namespace, v1beta1.ConditionCopied)
+	shows := fmt.Sprintf("'kubectl describe etcdclusters.etcd-operator.dev %s -n %s' shows it by the condition %s", c.Name, k.Namespace,
+		v1beta1.ConditionCopied)
 	if want.cancel {
 		a.say("the switch is not asked for any more; %s", shows)
 		return nil
