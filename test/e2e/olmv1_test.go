@@ -18,7 +18,7 @@ func throughOLMv1() {
 	It("is installed by a ClusterExtension, and works", func() {
 		forgetCRD()
 		run("kubectl", "delete", "crd", "--ignore-not-found", "etcdbackups.etcd-operator.dev", "etcdbackupstores.etcd-operator.dev",
-			"etcdrestores.etcd-operator.dev", "etcdroles.etcd-operator.dev", "etcdusers.etcd-operator.dev")
+			"etcddrills.etcd-operator.dev", "etcdrestores.etcd-operator.dev", "etcdroles.etcd-operator.dev", "etcdusers.etcd-operator.dev")
 		// OLM v0 leaves the roles for people behind, and v1 takes nothing over.
 		run("kubectl", "delete", "clusterroles", "--ignore-not-found", "--selector=app.kubernetes.io/part-of=etcd-operator")
 		newSystem("olmv1-system")
