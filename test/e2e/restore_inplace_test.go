@@ -72,8 +72,9 @@ func restoresInPlace() {
 		reaches(er, v1beta1.RestoreComplete)
 		settles(c)
 		Expect(namesOf(c)).To(Equal(restored))
+		begun := now(c).Status.Restore.RestoredAt
 		for _, pod := range pods(c) {
-			Expect(pod.CreationTimestamp.Time).NotTo(BeTemporally(">", c.Status.Restore.RestoredAt.Time), "it has served beside the old members")
+			Expect(pod.CreationTimestamp.Time).NotTo(BeTemporally(">", begun.Time), "it has served beside the old members")
 		}
 		Expect(filled(c)).To(Equal(data))
 		Expect(er.Status.SetAside).To(Equal(old))
