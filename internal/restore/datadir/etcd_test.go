@@ -9,6 +9,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,6 +127,32 @@ func TestRestoredAsItWas(t *testing.T) {
 		c := restores(t, s, version, 1, 0)
 		if got := hashOfEtcd(t, c, "m1", s.hash.Revision); got != s.hash {
 			t.Errorf("%+v, was %+v", got, s.hash)
+		}
+	})
+}
+
+// TestRestoredHistoryIsDropped although nothing was written yet: etcd compacts up to the revision that is the newest, so that nobody could
+// have it compact once more, and a database that is full of history would stay full (docs/adr/0082).
+func TestRestoredHistoryIsDropped(t *testing.T) {
+	ofVersions(t, func(t *testing.T, version string) {
+		source := process.Run(t, version, 1)
+		client := dial(t, source, "m1")
+		for range 20 {
+			must(client.Put(t.Context(), "large", strings.Repeat("x", 1<<20)))(t)
+		}
+		s := takes(t, version, client)
+		source.Member("m1").Stop()
+		c := restores(t, s, version, 1, 1000)
+		c.Until("the history to be gone", func(ctx context.Context) error {
+			status, err := c.Client("m1").Status(ctx)
+			if err == nil && status.DBSizeInUse > status.DBSize/4 {
+				err = fmt.Errorf("%d of %d bytes are in use", status.DBSizeInUse, status.DBSize)
+			}
+			return err
+		})
+		revision := must(dial(t, c, "m1").Get(t.Context(), "large"))(t).Header.Revision
+		if _, err := dial(t, c, "m1").Compact(t.Context(), revision); !errors.Is(err, rpctypes.ErrCompacted) {
+			t.Errorf("compacted at %d once more: %v", revision, err)
 		}
 	})
 }
