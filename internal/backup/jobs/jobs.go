@@ -165,8 +165,9 @@ func Restore(ec *v1beta1.EtcdCluster, store *v1beta1.EtcdBackupStore, member str
 	labels := labelsOf(jobspec.Restore, store.Name, LabelRestores, ec.Name, v1beta1.LabelMember, member)
 	p.run(Container(jobspec.Restore), order)
 	if restore := ec.Status.Restore; restore != nil {
-		keeping(&p.spec.Containers[0], ptr.Deref(restore.SizeAfterLog(), mostKept))
-		if order.Restore != nil && order.Restore.Target != nil {
+		replays := order.Restore != nil && order.Restore.Target != nil
+		keeping(&p.spec.Containers[0], ptr.Deref(restore.SizeAfterLog(), mostKept), mostOf(ec, replays))
+		if replays {
 			replaying(&p.spec.Containers[0])
 		}
 	}

@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
@@ -11,14 +12,42 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
-// TestMemoryOfARestoreHasABound: a large database is restored in a namespace with a small quota, too.
+// TestMemoryOfARestoreHasABound: a large database is restored in a namespace with a small quota, too. What members may have, a Job may have
+// in their place, and not beside them.
 func TestMemoryOfARestoreHasABound(t *testing.T) {
-	for size, want := range map[string]string{"16Mi": "208Mi", "1Gi": "1Gi", "8Gi": "1Gi"} {
+	for name, c := range map[string]struct {
+		size, members    string
+		inPlace, replays bool
+		want             string
+	}{
+		"small":                       {size: "16Mi", want: "208Mi"},
+		"as large as the bound":       {size: "1Gi", want: "1Gi"},
+		"large":                       {size: "8Gi", want: "1Gi"},
+		"large, of large members":     {size: "4Gi", members: "6Gi", want: "4288Mi"},
+		"larger than members may be":  {size: "8Gi", members: "6Gi", want: "6Gi"},
+		"large, of small members":     {size: "8Gi", members: "512Mi", want: "1Gi"},
+		"small, of large members":     {size: "16Mi", members: "6Gi", want: "208Mi"},
+		"beside the members that run": {size: "4Gi", members: "6Gi", inPlace: true, want: "1Gi"},
+		"what replays a log":          {size: "4Gi", members: "6Gi", replays: true, want: "1344Mi"},
+	} {
 		ec := example.DeepCopy()
-		ec.Status.Restore = &v1beta1.RestoreStatus{DatabaseSize: ptr.To(resource.MustParse(size))}
-		job := jobs.Restore(ec, onVolume, "example-0", jobspec.Order{Verb: jobspec.Restore}, image)
-		if got := job.Spec.Template.Spec.Containers[0].Resources.Limits.Memory(); got.Cmp(resource.MustParse(want)) != 0 {
-			t.Errorf("a database of %s: the limit is %s", size, got)
+		ec.Status.Restore = &v1beta1.RestoreStatus{DatabaseSize: ptr.To(resource.MustParse(c.size))}
+		if c.inPlace {
+			ec.Status.Restore.Request = "er"
+		}
+		if c.members != "" {
+			ec.Spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(c.members)}
+		}
+		if ec.IsRestoring() != c.inPlace {
+			t.Fatalf("%s: in place: %t", name, ec.IsRestoring())
+		}
+		order := jobspec.Order{Verb: jobspec.Restore, Restore: &jobspec.RestoreOrder{}}
+		if c.replays {
+			order.Restore.Target = &jobspec.TargetOrder{}
+		}
+		job := jobs.Restore(ec, onVolume, "example-0", order, image)
+		if got := job.Spec.Template.Spec.Containers[0].Resources.Limits.Memory(); got.Cmp(resource.MustParse(c.want)) != 0 {
+			t.Errorf("%s: the limit is %s", name, got)
 		}
 	}
 }

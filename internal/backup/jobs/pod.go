@@ -167,17 +167,27 @@ func mapping(c *corev1.Container, database resource.Quantity) {
 	c.Resources.Limits = most(limit)
 }
 
-// mostKept is the highest limit of memory of a restore, whatever the size of the database.
+// mostKept is the highest limit of memory of a restore, whatever the size of the database, unless members may have more.
 var mostKept = resource.MustParse("1Gi")
+
+// mostOf is the highest limit of memory of a restore of that cluster: a namespace that takes its members takes a Job with their limit, in
+// their place. In place they run on beside it, and a quota may have no room for both. What replays a log gets more on top.
+func mostOf(ec *v1beta1.EtcdCluster, replays bool) resource.Quantity {
+	limit := ec.MemberResources().Limits[corev1.ResourceMemory]
+	if replays || ec.IsRestoring() || limit.Cmp(mostKept) < 0 {
+		return mostKept.DeepCopy()
+	}
+	return limit.DeepCopy()
+}
 
 // keeping raises the limit of a restore, which itself needs no more than a backup. The kernel counts the pages of the file that it keeps
 // as the container's: etcd reads all of them when it starts, a moment later, and each that is not kept from the disk. Of 1 GiB it serves
 // after 2.4 to 3.1 s so, and after 5.0 to 7.8 s otherwise (test/bench/notes.md).
-func keeping(c *corev1.Container, database resource.Quantity) {
+func keeping(c *corev1.Container, database, highest resource.Quantity) {
 	limit := streaming.DeepCopy()
 	limit.Add(database)
-	if limit.Cmp(mostKept) > 0 {
-		limit = mostKept.DeepCopy()
+	if limit.Cmp(highest) > 0 {
+		limit = highest
 	}
 	c.Resources.Limits = most(limit)
 }

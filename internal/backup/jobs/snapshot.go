@@ -82,7 +82,7 @@ func RestoreSnapshot(ec *v1beta1.EtcdCluster, member string, rescue, order jobsp
 	p.started(rescue, etcdImage, from)
 	p.filling(ec, member)
 	p.run(Container(jobspec.Restore), order)
-	keeping(&p.spec.Containers[0], ptr.Deref(ec.Status.Restore.DatabaseSize, mostKept))
+	keeping(&p.spec.Containers[0], ptr.Deref(ec.Status.Restore.DatabaseSize, mostKept), mostKept.DeepCopy())
 	labels := labelsOf(jobspec.Restore, "", LabelRestores, ec.Name, v1beta1.LabelMember, member)
 	return p.job(ec.Namespace, RestoreName(member), specs.Owner(ec), labels)
 }

@@ -2,9 +2,13 @@ package worker_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
+	"os"
 	"testing"
 
+	"github.com/etcd-operator/etcd-operator/internal/backup/archive"
 	"github.com/etcd-operator/etcd-operator/internal/backup/jobspec"
 )
 
@@ -23,10 +27,35 @@ func TestVerifiedIsAboutOneBackup(t *testing.T) {
 		w.fails(order, jobspec.Corrupt, true, "out of order")
 		w.nothing(w.in.Folders.Member)
 	}
-	// No trial passes such a database. That this one is taken shows that its pages are not read again; its hashes are right.
+	// No trial passes such a database. That this one is taken shows that its pages are not read again.
 	order := restoring(m.SHA256)
 	order.Restore.Verified = true
 	w.does(order)
+}
+
+// TestVerifiedStillChecksAllThatIsRead: the database is not hashed once more, so that what is read must be right on all of its way. Each
+// part is compared with the manifest that was tried, and what they unpack to with the checksum that zstd has written behind it.
+func TestVerifiedStillChecksAllThatIsRead(t *testing.T) {
+	w := newWorld(t)
+	m := w.backedUp("uid-1", database(t, 2000), nil)
+	last := &m.Parts[len(m.Parts)-1]
+	content, err := os.ReadFile(w.file(path + "/" + last.Name))
+	must(t, err)
+	content[len(content)-1] ^= 1 // of the checksum, which ends the frame
+	w.put(path+"/"+last.Name, content)
+	order := restoring(m.SHA256)
+	order.Restore.Verified = true
+	w.fails(order, jobspec.Corrupt, true, "its sha256 is not the one in the manifest")
+	w.nothing(w.in.Folders.Member)
+
+	sum := sha256.Sum256(content)
+	last.SHA256 = hex.EncodeToString(sum[:])
+	w.reseal(func(there *archive.Manifest) { there.Parts = m.Parts })
+	again, err := archive.ReadManifest(t.Context(), w.open(), m.Folder())
+	must(t, err)
+	order.Restore.ManifestSHA256 = again.SHA256
+	w.fails(order, jobspec.Corrupt, true, "its parts cannot be decoded")
+	w.nothing(w.in.Folders.Member)
 }
 
 func restoring(sum string) jobspec.Order {

@@ -2,11 +2,11 @@ package datadir
 
 import "io"
 
-// buffer is what is read of a stream at a time, and buffersAhead how many of them there are: the memory that a database of any
-// size takes.
+// buffer is what is read of a stream at a time, in bytes, and buffersAhead how many of them there are: the memory that a database of any
+// size takes. It is twice what is flushed to the disk at a time, so that the stream goes on while the disk does not.
 const (
 	buffer       = 1 << 20
-	buffersAhead = 4
+	buffersAhead = 16
 )
 
 // ahead reads a stream while what it has read before is used: what makes the stream and what uses it are different work, of
@@ -26,7 +26,7 @@ type chunk struct {
 func readAhead(stream io.Reader) *ahead {
 	a := &ahead{full: make(chan chunk, buffersAhead), free: make(chan []byte, buffersAhead), stop: make(chan struct{})}
 	for range buffersAhead {
-		a.free <- make([]byte, buffer)
+		a.free <- nil // made when it is needed
 	}
 	go a.fill(stream)
 	return a
@@ -40,6 +40,9 @@ func (a *ahead) fill(stream io.Reader) {
 		case <-a.stop:
 			return
 		case into := <-a.free:
+			if into == nil {
+				into = make([]byte, buffer)
+			}
 			c := readChunk(stream, into)
 			a.full <- c
 			if c.err != nil {

@@ -46,8 +46,9 @@ type Options struct {
 	MarkCompacted bool
 	// DropNoSpaceAlarm removes NOSPACE alarms: they belong to members that are gone.
 	DropNoSpaceAlarm bool
-	// Proven says that all pages of this very database, by its sha256, were checked before: a trial has restored it. They are not
-	// read again then. Size and sums are compared as ever.
+	// Proven says that all pages of this very database were checked before, because a trial has restored it, and that the stream checks
+	// all of its bytes as it is read: archive.Reader compares each part with its sha256 in the manifest, and what they unpack to with the
+	// checksum of zstd. Pages and SHA256 are not checked again then. The size is.
 	Proven bool
 	// DisableAuth turns authentication off, so that every client of the member may read all of it: for trials that are thrown away.
 	DisableAuth bool
@@ -145,6 +146,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("validate options: a database cannot have %d bytes", o.Size)
 	case o.OwnSum && databaseSize(o.Size) == o.Size:
 		return fmt.Errorf("validate options: a stream of %d bytes does not end with etcd's sum", o.Size)
+	case o.OwnSum && o.Proven:
+		return errors.New("validate options: a database of which only its own sum is known was not proven")
 	case o.BumpRevision < 0:
 		return fmt.Errorf("validate options: the revision cannot be bumped by %d", o.BumpRevision)
 	case (o.BumpRevision > 0) != o.MarkCompacted:

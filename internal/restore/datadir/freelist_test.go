@@ -69,19 +69,23 @@ func freePages(t *testing.T, path string) int {
 	return db.Stats().FreePageN
 }
 
-// TestProvenIsNotBelieved for what the sum says: a database that a trial has restored is hashed as any other.
-func TestProvenIsNotBelieved(t *testing.T) {
+// TestProvenIsNotHashed: its stream says whether all of it is right. How much there is of it is compared as ever.
+func TestProvenIsNotHashed(t *testing.T) {
 	db := content(t, many(t))
 	o := options(t, db)
-	o.Proven = true
-	for _, at := range []int{100, len(db) / 2, len(db) - 1} {
-		changed := bytes.Clone(db)
-		changed[at] ^= 1
-		if err := Make(t.Context(), o, bytes.NewReader(changed)); !as[*HashError](err) {
-			t.Errorf("byte %d: %v", at, err)
+	o.Proven, o.SHA256 = true, [32]byte{}
+	broken := errors.New("broken")
+	for name, stream := range map[string]io.Reader{
+		"too short": bytes.NewReader(db[:len(db)-1]), "too long": io.MultiReader(bytes.NewReader(db), strings.NewReader("x")),
+		"broken": io.MultiReader(bytes.NewReader(db), failing{broken}), "no database": strings.NewReader(strings.Repeat("x", len(db))),
+	} {
+		err := Make(t.Context(), o, stream)
+		if !as[*SizeError](err) && !as[*DamagedError](err) && !errors.Is(err, broken) {
+			t.Errorf("%s: %v", name, err)
 		}
 		nothing(t, o.Folder)
 	}
+	makes(t, o, db)
 }
 
 // TestDamageIsMetUnlessProven: a damaged page whose sum is right was damaged in etcd.

@@ -110,6 +110,9 @@ func TestMakeRefuses(t *testing.T) {
 		"a version of nothing":  {options: func(o *Options) { o.Minor = "latest" }, stream: unread{t}, is: isError},
 		"a size of nothing":     {options: func(o *Options) { o.Size = 0 }, stream: unread{t}, is: isError},
 		"a URL without a port":  {options: func(o *Options) { o.InitialCluster["m1"] = "http://m1" }, stream: unread{t}, is: isError},
+		"its own sum, and proven": {
+			options: func(o *Options) { o.Size, o.OwnSum, o.Proven = o.Size+sumSize, true, true }, stream: unread{t}, is: isError,
+		},
 		"a bump past all numbers": {
 			options: func(o *Options) { o.BumpRevision, o.MarkCompacted = 1<<62, true }, stream: bytes.NewReader(db), is: isError,
 		},

@@ -31,8 +31,8 @@ func receive(ctx context.Context, path string, o Options, stream io.Reader) erro
 	if err != nil {
 		return fmt.Errorf("create database: %w", err)
 	}
-	err = copyDatabase(&flushing{file: file}, in, o)
-	if err == nil {
+	out := newFlushing(file)
+	if err = errors.Join(copyDatabase(out, in, o), out.end()); err == nil {
 		err = file.Sync() // little is left to wait for, and by this descriptor the kernel says what it could not write
 	}
 	if err := errors.Join(err, file.Close()); err != nil {
@@ -55,9 +55,12 @@ func beginsAsDatabase(first []byte, size int64) error {
 }
 
 // copyDatabase copies exactly the database, and compares its size and sum with what was said. It is the one place in which the
-// database is hashed: at the end of the way, beside the file.
+// database is hashed: at the end of the way, beside the file. One that is proven is not.
 func copyDatabase(file io.Writer, in *ahead, o Options) error {
-	c := copying{file: file, sum: sha256.New(), size: databaseSize(o.Size), total: o.Size}
+	c := copying{file: file, size: databaseSize(o.Size), total: o.Size}
+	if !o.Proven {
+		c.sum = sha256.New()
+	}
 	for {
 		chunk, end := in.next()
 		if end != nil && !errors.Is(end, io.EOF) {
@@ -76,14 +79,18 @@ func copyDatabase(file io.Writer, in *ahead, o Options) error {
 	if o.OwnSum {
 		o.SHA256 = [sumSize]byte(c.etcds)
 	}
-	return compareSums(c.sum, c.etcds, o.SHA256)
+	got := o.SHA256
+	if c.sum != nil {
+		got = [sumSize]byte(c.sum.Sum(nil))
+	}
+	return compareSums(got, c.etcds, o.SHA256)
 }
 
 // copying is a stream of a known size on its way to a file.
 type copying struct {
 	file        io.Writer
-	sum         hash.Hash
-	size, total int64 // of the database, and of the stream
+	sum         hash.Hash // nil: the stream is checked as it is read
+	size, total int64     // of the database, and of the stream
 	read        int64
 	etcds       []byte // sum, which follows the database
 }
@@ -98,15 +105,16 @@ func (c *copying) take(chunk []byte) error {
 	if c.read += int64(len(chunk)); c.read > c.total {
 		return &SizeError{Want: c.total, Got: c.read}
 	}
-	_, _ = c.sum.Write(database) // never fails
+	if c.sum != nil {
+		_, _ = c.sum.Write(database) // never fails
+	}
 	_, err := c.file.Write(database)
 	c.etcds = append(c.etcds, chunk[len(database):]...)
 	return err
 }
 
 // compareSums compares the database with the sum that the caller knows, and with etcd's own.
-func compareSums(sum hash.Hash, etcds []byte, want [sumSize]byte) error {
-	got := [sumSize]byte(sum.Sum(nil))
+func compareSums(got [sumSize]byte, etcds []byte, want [sumSize]byte) error {
 	if got != want {
 		return &HashError{Want: want, Got: got}
 	}
@@ -116,23 +124,52 @@ func compareSums(sum hash.Hash, etcds []byte, want [sumSize]byte) error {
 	return nil
 }
 
-// flushing is a file that is written from its beginning to its end. What was written is flushed to the disk meanwhile, so that neither
-// memory fills with what the disk does not have yet, nor the sync at the end has all of it to wait for.
+// flushing is a file that is written from its beginning to its end. What was written is flushed to the disk while the next is decoded
+// and written, so that neither memory fills with what the disk does not have yet, nor the sync at the end has all of it to wait for.
 type flushing struct {
-	file             *os.File
-	written, flushed int64 // bytes
+	file          *os.File
+	written, sent int64 // bytes
+	pieces        chan piece
+	ended         chan error
 }
 
-// flushEach is how much of a file is sent to the disk at a time. Twice that is the most that is in memory only.
+// piece is a part of a file, in bytes.
+type piece struct{ from, size int64 }
+
+// flushEach is how much of a file is sent to the disk at a time. Four times that is the most that is in memory only: what the disk
+// writes, what was sent to it, what waits, and what is being written.
 const flushEach = 8 << 20
+
+func newFlushing(file *os.File) *flushing {
+	f := &flushing{file: file, pieces: make(chan piece, 1), ended: make(chan error, 1)}
+	go f.flush()
+	return f
+}
 
 func (f *flushing) Write(p []byte) (int, error) {
 	n, err := f.file.Write(p)
-	if f.written += int64(n); err == nil && f.written-f.flushed >= flushEach {
-		err = flush(f.file, f.flushed, f.written-f.flushed)
-		f.flushed = f.written
+	if f.written += int64(n); f.written-f.sent >= flushEach {
+		f.pieces <- piece{f.sent, f.written - f.sent}
+		f.sent = f.written
 	}
 	return n, err
+}
+
+// flush goes on to take pieces after an error, which end reports.
+func (f *flushing) flush() {
+	var err error
+	for p := range f.pieces {
+		if err == nil {
+			err = flush(f.file, p.from, p.size)
+		}
+	}
+	f.ended <- err
+}
+
+// end waits until nothing of the file is being flushed any more.
+func (f *flushing) end() error {
+	close(f.pieces)
+	return <-f.ended
 }
 
 // interruptible is a stream that ends with its context, at the next read.
