@@ -116,8 +116,12 @@ func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, ste
 				return err
 			}
 		}
-	case restore.MarkVolume:
-		return r.mark(ctx, look.Claims[s.Member], s.ClusterID)
+	case restore.MarkVolumes:
+		for _, member := range s.Members {
+			if err := r.mark(ctx, look.Claims[member], s.ClusterID); err != nil {
+				return err
+			}
+		}
 	case restore.DeleteJob:
 		return r.tasks.Remove(ctx, c.Namespace, jobs.RestoreName(s.Member), s.UID)
 	case restore.FindTarget:
@@ -143,7 +147,7 @@ func (r *VolumeRestoreReconciler) report(ctx context.Context, look volumesLook, 
 		r.events.Eventf(look.Cluster, nil, corev1.EventTypeNormal, s.Event, "Restore", "%s", s.What)
 	case restore.VolumesWait:
 		return r.write(ctx, look.Cluster, s.Status)
-	case restore.CreateVolumes, restore.CreateJobs, restore.MarkVolume, restore.DeleteJob, restore.FindTarget, restore.DropSearch,
+	case restore.CreateVolumes, restore.CreateJobs, restore.MarkVolumes, restore.DeleteJob, restore.FindTarget, restore.DropSearch,
 		restore.VolumesDone:
 	}
 	return failed

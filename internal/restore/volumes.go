@@ -98,14 +98,16 @@ func createVolumes(v VolumesView) VolumesStep {
 	return CreateVolumes{missing}
 }
 
-// markVolumes is what makes a volume count as filled: the mark is written after its Job has said so, and before the Job is deleted.
+// markVolumes is what makes volumes count as filled: the mark is written after the Job of each has said so, and before that Job is deleted.
 func markVolumes(v VolumesView) VolumesStep {
-	for _, m := range unfilled(v) {
-		if job := v.Jobs[m]; job.Owned && isAbout(v, job, m) && job.Done() != nil {
-			return MarkVolume{m, v.ClusterID}
-		}
+	filled := slices.DeleteFunc(unfilled(v), func(m string) bool {
+		job := v.Jobs[m]
+		return !job.Owned || !isAbout(v, job, m) || job.Done() == nil
+	})
+	if len(filled) == 0 {
+		return nil
 	}
-	return nil
+	return MarkVolumes{filled, v.ClusterID}
 }
 
 // isFilled says whether a volume has the data: that is written on it.

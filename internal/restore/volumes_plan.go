@@ -58,7 +58,7 @@ var volumesPolicy = rules.List[VolumesView, VolumesStep]{rules.Under("rules of t
 	volumesRule("leave volumes alone", leaveVolumes, "writes to no volume that may hold data and was not made for this restore"),
 	volumesRule("wait for volumes to go", awaitVolumes, "waits while a volume that was deleted still has its name"),
 	volumesRule("drop jobs of other volumes", dropJobs, "deletes a Job whose volume is gone: it says nothing about the next one of that name"),
-	volumesRule("mark volumes", markVolumes, "marks a volume as filled when its Job has said so, and before the Job is deleted"),
+	volumesRule("mark volumes", markVolumes, "marks all volumes as filled whose Jobs have said so, before the Jobs are deleted"),
 	volumesRule("wait for the new members", awaitBeside, "in place, stops no member until the new ones serve beside the old ones with the "+
 		"same data, or cannot in time"),
 	volumesRule("record the restore", record, "lets the cluster begin once each volume is known to have the data"),

@@ -286,7 +286,7 @@ func (w *volumesWorld) tells() string {
 			return out.String()
 		case restore.FindTarget:
 			fmt.Fprintf(&out, "  it looks for %s\n", lookedFor(s))
-		case restore.DropSearch, restore.CreateVolumes, restore.CreateJobs, restore.MarkVolume, restore.DeleteJob:
+		case restore.DropSearch, restore.CreateVolumes, restore.CreateJobs, restore.MarkVolumes, restore.DeleteJob:
 		}
 	}
 	return out.String() + "never settles\n"

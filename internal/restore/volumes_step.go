@@ -27,8 +27,11 @@ type (
 	CreateVolumes struct{ Members []string }
 	// CreateJobs creates the Jobs that fill volumes, all at once.
 	CreateJobs struct{ Members []string }
-	// MarkVolume writes on a volume that it has the data of the cluster with this ID.
-	MarkVolume struct{ Member, ClusterID string }
+	// MarkVolumes writes on volumes that they have the data of the cluster with this ID, one write for each.
+	MarkVolumes struct {
+		Members   []string
+		ClusterID string
+	}
 	// DeleteJob deletes a Job whose work is done, or that is tried again.
 	DeleteJob struct{ Member, UID, Because string }
 	// VolumesWait changes nothing but what the status says.
@@ -43,7 +46,7 @@ type (
 func (VolumesRecord) volumesStep() {}
 func (CreateVolumes) volumesStep() {}
 func (CreateJobs) volumesStep()    {}
-func (MarkVolume) volumesStep()    {}
+func (MarkVolumes) volumesStep()   {}
 func (DeleteJob) volumesStep()     {}
 func (VolumesWait) volumesStep()   {}
 func (VolumesDone) volumesStep()   {}
@@ -54,8 +57,11 @@ func (s CreateVolumes) String() string { return "create volumes of " + strings.J
 func (s CreateJobs) String() string {
 	return "create jobs that fill volumes of " + strings.Join(s.Members, ", ")
 }
-func (s MarkVolume) String() string { return "volume of " + s.Member + " has the data" }
-func (s DeleteJob) String() string  { return "delete job of " + s.Member + ": " + s.Because }
+
+func (s MarkVolumes) String() string {
+	return "mark volumes as filled: " + strings.Join(s.Members, ", ")
+}
+func (s DeleteJob) String() string { return "delete job of " + s.Member + ": " + s.Because }
 func (s VolumesWait) String() string {
 	if s.Status.Problem != "" {
 		return "refuse: " + s.Status.Problem

@@ -142,8 +142,9 @@ func (w *walk) cluster() {
 	view := facts.View(facts.Snapshot{Cluster: w.old, Now: w.view.Now, Volumes: volumes}, &memory.Cluster{})
 	step, because := plan.Next(view)
 	record, records := step.(plan.Record)
+	_, applies := step.(plan.Apply) // Secrets and Services, on which nothing begins
 	switch {
-	case plan.Rests(step), w.old.Status.Bootstrap != nil:
+	case plan.Rests(step), applies, w.old.Status.Bootstrap != nil:
 		return
 	case !records || record.Event != "VolumesAdopted" || !record.Fact.Adopted:
 		w.Fatalf("seed %d: %s (%s) before the cluster has begun", w.seed, step, because)

@@ -87,14 +87,16 @@ func (w *volumesWorld) obey(step restore.VolumesStep) {
 		for _, m := range s.Members {
 			w.createJob(m)
 		}
-	case restore.MarkVolume:
-		claim := w.view.Claims[s.Member]
-		if !w.data[string(claim.UID)] {
-			w.Fatalf("the volume of %s is marked, and has no data", s.Member)
+	case restore.MarkVolumes:
+		for _, m := range s.Members {
+			claim := w.view.Claims[m]
+			if !w.data[string(claim.UID)] {
+				w.Fatalf("the volume of %s is marked, and has no data", m)
+			}
+			claim.Annotations = maps.Clone(claim.Annotations)
+			claim.Annotations[v1beta1.AnnotationClusterID] = s.ClusterID
+			w.view.Claims[m] = claim
 		}
-		claim.Annotations = maps.Clone(claim.Annotations)
-		claim.Annotations[v1beta1.AnnotationClusterID] = s.ClusterID
-		w.view.Claims[s.Member] = claim
 	case restore.DeleteJob:
 		if job := w.view.Jobs[s.Member]; job.Exists && job.UID == s.UID {
 			if !job.Owned {
@@ -122,7 +124,10 @@ func (w *volumesWorld) dies(step restore.VolumesStep) bool {
 	case restore.CreateJobs:
 		w.obey(restore.CreateJobs{Members: s.Members[:1]})
 		return len(s.Members) > 1
-	case restore.VolumesRecord, restore.MarkVolume, restore.DeleteJob, restore.VolumesWait, restore.VolumesDone:
+	case restore.MarkVolumes:
+		w.obey(restore.MarkVolumes{Members: s.Members[:1], ClusterID: s.ClusterID})
+		return len(s.Members) > 1
+	case restore.VolumesRecord, restore.DeleteJob, restore.VolumesWait, restore.VolumesDone:
 		// one write, which was not made
 	}
 	return false

@@ -128,7 +128,8 @@ func keepPodsWithoutVolume(v cluster.View) Step {
 		"set spec.size to 3 or more, then delete such pods one at a time, each while all members are healthy: they are replaced")
 }
 
-// awaitRestore lets nothing begin before the volumes have the data: what begins on an empty volume forms an empty cluster.
+// awaitRestore lets nothing begin before the volumes have the data: what begins on an empty volume forms an empty cluster. What members
+// need beside their volumes is applied meanwhile, so that they start as soon as the volumes are adopted.
 func awaitRestore(v cluster.View) Step {
 	switch r := v.Restore; {
 	case !r.Wanted || v.Planned():
@@ -137,8 +138,10 @@ func awaitRestore(v cluster.View) Step {
 		return nil // they are adopted next
 	case r.Problem != "":
 		return refuse(r.Problem)
+	case r.Progress == "":
+		return Wait{For: "the backup to be found that the cluster begins with"}
 	default:
-		return Wait{For: cmp.Or(r.Progress, "the backup to be found that the cluster begins with")}
+		return cmp.Or(ensureObjects(v), Step(Wait{For: r.Progress}))
 	}
 }
 

@@ -36,7 +36,8 @@ var repairs = policy{
 		rule("restore in place", restoreInPlace, "replaces all members by those whose volumes have the data of a backup"),
 	),
 	under("form once",
-		rule("wait for the restore", awaitRestore, "lets nothing begin before volumes have the data of the backup that the cluster begins with"),
+		rule("wait for the restore", awaitRestore, "lets nothing begin before volumes have the data of the backup that the cluster "+
+			"begins with, and applies objects meanwhile"),
 		rule("adopt the running cluster", adoptCluster, "writes down which members a cluster has that others have made, if it can be adopted"),
 		rule("adopt volumes", adoptVolumes, "takes volumes that were kept for this cluster as its members"),
 		rule("choose the first members", chooseFirstMembers, "writes the names of the first members into the status, before any Pod"),
