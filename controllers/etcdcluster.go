@@ -115,31 +115,11 @@ func failureOf(e memory.Ending) error {
 	return e.Err
 }
 
-// again looks less and less often at what has ended the same many times, and often at a cluster that may reach its quota: nothing reports
-// that etcd refuses writes.
+// again looks less and less often at what has ended the same many times, and often at what nothing reports.
 func (r *EtcdClusterReconciler) again(look *clusterLook, _ plan.Step) time.Duration {
 	pause := pauseAfter(look.step, look.ending, look.known.Row(look.step, look.ending, r.Actor.Now()))
-	switch {
-	case look.Hashes.First, len(look.Hashes.Read) > 0:
-		return min(pause, comparesPause)
-	case look.Count(cluster.IsVoter, cluster.IsNearQuota) > 0:
-		return min(pause, nearQuotaPause)
-	case look.known.SuspectsSlow():
-		return min(pause, suspectsPause)
-	default:
-		return pause
-	}
+	return min(pause, look.known.Longest(look.View))
 }
-
-// suspectsPause is before the next look at a member that may be slow: a slow leader is to be left within a minute.
-const suspectsPause = 5 * time.Second
-
-// comparesPause is before members whose data was found to differ are compared again, and before a comparison goes on: a member that was
-// asked applies meanwhile what it has not while it was.
-const comparesPause = time.Second
-
-// nearQuotaPause is between two looks at a cluster that may reach its quota.
-const nearQuotaPause = 5 * time.Second
 
 func pauseAfter(step plan.Step, e memory.Ending, row memory.Repeats) time.Duration {
 	pause, loose := row.Pause(step, e)

@@ -359,6 +359,10 @@ func HasQuotaBelowDBSize(m Member) bool { return m.Pod.QuotaBelowDBSize }
 // defragmented by default.
 func IsNearQuota(m Member) bool { return m.Pod.Quota > 0 && m.DBSize >= m.Pod.Quota/4*3 }
 
+// HasLittleRoom says whether so little is left of the member's quota, in bytes, that applications fill it in the half minute that may be
+// between two looks, at 8 MiB a second. Of a small quota that may be all of it.
+func HasLittleRoom(m Member) bool { return m.Pod.Quota > 0 && m.Pod.Quota-m.DBSize < 256<<20 }
+
 // IsHelped says whether a defragmentation would take a member that is full below that, its volume has room for it, and it was not in vain a
 // moment ago.
 func IsHelped(m Member) bool { return IsFull(m) && m.NoRoom == "" && !m.Tried && IsHollow(m) }
