@@ -54,6 +54,8 @@ var benchmarks = []benchmark{
 	{name: "gap-defrag", run: defragment},
 	{name: "gap-compare", run: compare},
 	{name: "nospace", run: noSpace},
+	{name: "slow-leader", run: slowLeader},
+	{name: "scrape", run: scrape},
 	{name: "gap-loss", run: lossOfVolume},
 	{name: "gap-handover", run: handOver},
 	{name: "gap-kill", run: crash},
