@@ -8,7 +8,7 @@ FROM ${BUILDER} AS build
 # Builders set these two; without them, it is built for the machine that builds.
 ARG TARGETOS
 ARG TARGETARCH
-ARG VERSION=0.9.0
+ARG VERSION=0.10.0-dev
 ENV CGO_ENABLED=0 GOFLAGS=
 WORKDIR /src
 COPY . .
@@ -20,7 +20,7 @@ RUN go -C hack/packaging run ./root -source=/src -platform=${TARGETOS:-linux}/${
     mkdir /home-of && mv /image/home/nonroot /home-of/nonroot
 
 FROM scratch
-ARG VERSION=0.9.0
+ARG VERSION=0.10.0-dev
 ARG REVISION=
 ARG CREATED=1970-01-01T00:00:00Z
 LABEL org.opencontainers.image.title=etcd-operator \

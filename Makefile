@@ -4,7 +4,8 @@ SHELL := /usr/bin/env bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-VERSION ?= 0.9.0
+# After a version was cut the pre-release of the next.
+VERSION ?= 0.10.0-dev
 TAG ?= v$(VERSION)
 REPOSITORY := etcd-operator/etcd-operator
 # The name of the image in manifests. There is no such registry, and can be none (RFC 2606): a release names one of your choosing.
@@ -32,6 +33,8 @@ PLUGIN_PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/am
 PLUGIN_URL ?=
 # The private key that signs a release: cosign.key of `cosign generate-key-pair`, with COSIGN_PASSWORD, or a plain one in PEM.
 SIGN_KEY ?=
+# Which versions release-earlier publishes: all of the catalog's template that nobody is advised against, unless some are named.
+EARLIER ?=
 BUNDLE_IMG ?= $(REGISTRY)/$(REPOSITORY)-bundle:$(TAG)
 SCORECARD_IMG ?= $(REGISTRY)/$(REPOSITORY)-scorecard:$(TAG)
 CATALOG ?= $(if $(IMAGE_REGISTRY),dist/catalog,catalog)
@@ -251,8 +254,9 @@ verify: tools ## What a release needs: generated files up to date, tidy modules,
 	@hack/verify.sh
 
 # What is published, and how its packages are made. Not the API and what is generated of it: those change with each feature.
-PACKAGING_PATHS = bundle.Dockerfile catalog-templates config/manifests config/manager config/scorecard releases Dockerfile .ko.yaml \
-  go.mod '*/go.mod' hack/packaging hack/bundle.sh hack/catalog.sh hack/chart.sh hack/release*.sh test/packaging
+PACKAGING_PATHS = bundle.Dockerfile catalog-templates config/manifests config/default config/manager config/scorecard releases Dockerfile .ko.yaml \
+  go.mod '*/go.mod' hack/packaging hack/bundle.sh hack/catalog.sh hack/chart.sh hack/etcd-images.sh hack/re*.sh test/packaging \
+  docs/install.md SECURITY.md
 .PHONY: verify-packaging
 verify-packaging: $(BIN)/helm
 	@hack/verify.sh packaging
@@ -318,6 +322,17 @@ run: install ## Run the operator here, outside the cluster, against your kubecon
 
 ##@ Images and manifests
 
+.PHONY: build
+build: ## Compile the operator into bin/manager
+	$(say) "build bin/manager"
+	@mkdir -p $(BIN)
+	@$(build) build -o $(BIN)/manager .
+
+.PHONY: vet
+vet: ## What go vet finds; lint has it, too
+	$(say) "vet"
+	@go vet ./...
+
 .PHONY: compile
 compile: ## Compile the operator and what makes images of it, which is then ready in seconds
 	@$(build) build -o /dev/null .
@@ -358,6 +373,10 @@ install-manifest: $(BIN)/kustomize manifests ## Write dist/install.yaml: everyth
 	@mkdir -p dist
 	@hack/render.sh "$(or $(IMG),$(IMAGE):$(TAG))" >dist/install.yaml.new && mv dist/install.yaml.new dist/install.yaml
 
+# As projects of Operator SDK call it.
+.PHONY: build-installer
+build-installer: install-manifest
+
 .PHONY: helm-chart
 helm-chart: $(BIN)/kustomize manifests ## Generate charts/etcd-operator of what install-manifest writes, or dist/chart (IMG=…)
 	$(say) "generate $(CHART) with $(or $(IMG),$(IMAGE):$(TAG))"
@@ -397,10 +416,16 @@ bundle: $(BIN)/operator-sdk $(BIN)/kustomize manifests ## Generate bundle/, or d
 	@$(if $(IMAGE_REGISTRY),go -C hack/packaging run ./bundle pin -bundle="$(abspath $(BUNDLE))" -registry="$(IMAGE_REGISTRY)")
 
 .PHONY: bundle-build
-bundle-build: ## Build the image of the bundle and push it to the local registry, or to BUNDLE_IMG (BUNDLE=folder)
-	$(say) "build and push $(BUNDLE_IMG)"
+bundle-build: ## Build the image of the bundle, in dist/images/bundle (BUNDLE=folder)
+	$(say) "build dist/images/bundle"
+	@rm -rf dist/images/bundle && mkdir -p dist/images
+	@go -C hack/packaging run ./bundle image -source="$(abspath $(BUNDLE))" -layout=$(CURDIR)/dist/images/bundle
+
+.PHONY: bundle-push
+bundle-push: ## Push what bundle-build made to the local registry, or to BUNDLE_IMG
+	$(say) "push $(BUNDLE_IMG)"
 	@mkdir -p $(BIN)
-	@go -C hack/packaging run ./bundle image -source="$(abspath $(BUNDLE))" -push="$(BUNDLE_IMG)" -digest=$(BIN)/bundle.digest
+	@go -C hack/packaging run ./release push -layout=$(CURDIR)/dist/images/bundle -to="$(BUNDLE_IMG)" -digest=$(BIN)/bundle.digest
 
 .PHONY: catalog
 catalog: ## Render catalog/ and the upgrade graph, or dist/catalog with dist/bundle (IMAGE_REGISTRY=…)
@@ -410,9 +435,16 @@ catalog: ## Render catalog/ and the upgrade graph, or dist/catalog with dist/bun
 	  $(if $(filter catalog,$(CATALOG)),-graph=docs/upgrade-graph.md -unpublished)
 
 .PHONY: catalog-build
-catalog-build: ## Build the image of the catalog and push it to the local registry, or to CATALOG_IMG (CATALOG=folder)
-	$(say) "build and push $(CATALOG_IMG)"
-	@hack/catalog.sh image -catalog="$(CATALOG)" -push="$(CATALOG_IMG)" -digest=$(BIN)/catalog.digest
+catalog-build: ## Build the image of the catalog, in dist/images/catalog (CATALOG=folder)
+	$(say) "build dist/images/catalog"
+	@rm -rf dist/images/catalog && mkdir -p dist/images
+	@hack/catalog.sh image -catalog="$(CATALOG)" -layout=dist/images/catalog
+
+.PHONY: catalog-push
+catalog-push: ## Push what catalog-build made to the local registry, or to CATALOG_IMG
+	$(say) "push $(CATALOG_IMG)"
+	@mkdir -p $(BIN)
+	@go -C hack/packaging run ./release push -layout=$(CURDIR)/dist/images/catalog -to="$(CATALOG_IMG)" -digest=$(BIN)/catalog.digest
 
 .PHONY: release
 release: $(BIN)/kustomize ## Make all that is published, in dist/release/VERSION: images, plugin, SBOM, notes (VERSION=…, IMAGE_REGISTRY=…, PLUGIN_URL=…)
@@ -425,9 +457,9 @@ release-push: ## Push and sign what release made, see whether its catalog can be
 	@hack/release-push.sh "$(VERSION)" "$(SIGN_KEY)"
 
 .PHONY: release-earlier
-release-earlier: ## Build, push and sign every kept release that is on no registry yet, so that catalogs there have the whole graph (IMAGE_REGISTRY=…, SIGN_KEY=file)
+release-earlier: ## Build, push and sign earlier versions, so that catalogs which are released there later have them (IMAGE_REGISTRY=…, SIGN_KEY=file, EARLIER="0.8.0 0.9.0")
 	$(say) "publish earlier releases"
-	@hack/release-earlier.sh "$(IMAGE_REGISTRY)" "$(SIGN_KEY)" "$(PLATFORMS)"
+	@hack/release-earlier.sh "$(IMAGE_REGISTRY)" "$(SIGN_KEY)" "$(PLATFORMS)" "$(EARLIER)"
 
 .PHONY: olm-install
 olm-install: ## Install this tree on the local cluster by Operator Lifecycle Manager, from a catalog with only it
@@ -455,7 +487,7 @@ olm-test-short: $(BIN)/operator-sdk
 # What an installation by OLM depends on beside what end-to-end tests test: what is published, and what an update does to Pods that run.
 OLM_PATHS = bundle.Dockerfile catalog-templates config/manifests config/manager config/scorecard releases main.go internal/cluster/specs \
   controllers/etcdcluster_installation.go controllers/operatorcondition.go controllers/manager controllers/lease \
-  test/e2e/olm*.go test/e2e/scorecard*.go test/scorecard-tests hack/bundle.sh hack/catalog.sh hack/olm-install.sh
+  test/e2e/olm*.go test/e2e/scorecard*.go test/scorecard-tests hack/bundle.sh hack/catalog.sh hack/olm-install.sh hack/release*.sh docs/install.md
 .PHONY: olm-changed
 olm-changed:
 	@go run ./hack/gate changed olm-test-short olm-test $(OLM_PATHS)

@@ -25,9 +25,9 @@ cd "$work"
 "$kustomize" build config/manifests >rendered.yaml
 ./bundle-tool prepare -version="$version" -replaces="$replaces" \
   -icon=config/manifests/icon.svg -statuses=config/manifests/statuses.yaml <rendered.yaml >prepared.yaml
-# operator-sdk reads from pipes only. A release enters the candidate channel; the catalog's template lets it into the other later.
+# operator-sdk reads from pipes only. The labels name the channels of the catalog's template, which says when a version enters the second.
 cat prepared.yaml | "$top/bin/operator-sdk" generate bundle --quiet --overwrite --version="$version" \
-  --channels=candidate-v0 --default-channel=candidate-v0
+  --channels=candidate-v0,stable-v0 --default-channel=stable-v0
 ./bundle-tool finish -bundle=bundle -prepared=prepared.yaml
 
 for part in manifests metadata tests; do

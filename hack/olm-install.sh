@@ -19,7 +19,7 @@ make images IMG= REGISTRY="$registry"
 # The bundle that is checked in, with images by the digests that the registry has.
 rm -rf dist/bundle dist/olm && mkdir -p dist/olm && cp -r bundle dist/bundle
 go -C hack/packaging run ./bundle pin -bundle="$PWD/dist/bundle" -registry="$registry"
-make bundle-build REGISTRY="$registry" BUNDLE=dist/bundle
+make bundle-build bundle-push REGISTRY="$registry" BUNDLE=dist/bundle
 cat >dist/olm/template.yaml <<YAML
 schema: olm.template.basic
 entries:
@@ -30,7 +30,7 @@ YAML
 hack/catalog.sh render -top=dist/olm -template=dist/olm/template.yaml -bundle=dist/bundle -out=dist/olm/catalog \
   -repository="$registry/etcd-operator/etcd-operator-bundle"
 catalog=$registry/etcd-operator/etcd-operator-catalog:tree
-make catalog-build CATALOG=dist/olm/catalog CATALOG_IMG="$catalog"
+make catalog-build catalog-push CATALOG=dist/olm/catalog CATALOG_IMG="$catalog"
 
 kubectl apply -f - <<YAML
 apiVersion: v1

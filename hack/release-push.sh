@@ -36,8 +36,15 @@ for part in operator scorecard bundle catalog; do
 done
 
 release keep -version="$version" -bundle="$out/bundle" -image="$published"
+# Operator Lifecycle Manager looks again at the catalog's tag that moves. It moves when all is signed.
+tags=$(release tags -version="$version")
+for tag in $tags; do release push -layout="$out/images/catalog" -to="${image%@*}:$tag"; done
 cp "$work/cosign.pub" "$out/cosign.pub"
 release sign-files -key="$key" "${files[@]}"
 release verify-files -public="$out/cosign.pub" "${files[@]}"
 cp "$work/cosign.pub" "releases/v$version/cosign.pub"
-echo "release $version is published; commit releases/v$version, from which later catalogs are made"
+if [ -n "$revision" ] && ! git -c safe.directory='*' rev-parse --quiet --verify "refs/tags/v$version" >/dev/null; then
+  git -c safe.directory='*' tag "v$version" "$revision"
+  echo "commit $revision has the tag v$version now, which pages refer to: push it"
+fi
+echo "release $version is published; keep releases/v$version, from which later catalogs are made"

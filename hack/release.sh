@@ -3,7 +3,8 @@
 # usage: hack/release.sh VERSION REGISTRY [PLATFORMS]
 #
 # REGISTRY, such as registry.example or mirror.example/apps, is where the images will be: manifests, bundle and catalog name them
-# there, by digest. Ours need not be there yet, their digests are known; those of etcd are asked for.
+# there, by digest. Ours need not be there yet, their digests are known; those of etcd are asked for. The catalog has this version, and what
+# releases/ keeps of earlier ones: hack/release-earlier.sh brings those along.
 #
 # PLUGIN_PLATFORMS are those that the plugin for kubectl is made for. PLUGIN_URL, such as https://downloads.example/v0.9.0, is where its
 # archives will be: a manifest for krew names them there, and without PLUGIN_URL there is none.
@@ -28,12 +29,11 @@ PATH=$work/bin:$PATH
 release notes -version="$version" >"$work/notes.md"
 grep -qx "  version: $version" bundle/manifests/*.clusterserviceversion.yaml ||
   { echo "release: bundle/ is not of $version: run 'make bundle VERSION=$version' and commit it" >&2; exit 1; }
-earlier=$(hack/catalog.sh earlier)
-[ -z "$earlier" ] || {
-  echo "release: the catalog has versions that are on no registry: run 'make release-earlier IMAGE_REGISTRY=$registry SIGN_KEY=…' once," \
-    "or take them out of catalog-templates/basic.yaml:" $earlier >&2
-  exit 1
-}
+# One version, one content: its tag says of which commit.
+git() { command git -c safe.directory='*' "$@"; }
+tagged=$([ -z "$REVISION" ] || git rev-parse --quiet --verify "v$version^{commit}" || true)
+[ -z "$tagged" ] || [ "$tagged" = "$REVISION" ] ||
+  { echo "release: v$version was released from commit $tagged: check that out, or set VERSION to the next version" >&2; exit 1; }
 out=$PWD/dist/release/$version
 rm -rf "$out"
 mkdir -p "$out/images"
@@ -63,7 +63,8 @@ twice bundle bundle image -source="$out/bundle" -layout={}
 
 release keep -dry -version="$version" -bundle="$out/bundle" -image="$prefix-bundle@$(digest bundle)"
 
-hack/catalog.sh render -bundle="$out/bundle" -repository="$prefix-bundle" -out="$out/catalog" >/dev/null
+hack/catalog.sh render -bundle="$out/bundle" -repository="$prefix-bundle" -out="$out/catalog" -operatorhub="$out/operatorhub" >"$work/rendered"
+grep '^left out' "$work/rendered" || true
 twice catalog hack/catalog.sh image -catalog="$out/catalog" -platform="$platforms" -layout={}
 
 for image in operator scorecard bundle catalog; do
@@ -80,24 +81,14 @@ for platform in ${plugin_platforms//,/ }; do
 done
 release plugin -version="$version" -binaries="$work/plugin" -out="$out/plugin" -url="${PLUGIN_URL:-}"
 
-hack/render.sh "$prefix@$(digest operator)" >"$out/install.yaml"
+# Manifest and chart name etcd's images by digest, as the bundle does.
+hack/etcd-images.sh "$out/bundle" >"$work/etcd_images.yaml"
+hack/render.sh "$prefix@$(digest operator)" "$work/etcd_images.yaml" >"$out/install.yaml"
 cp "$out/install.yaml" dist/install.yaml
-hack/chart.sh "$version" "$prefix@$(digest operator)" "$work/etcd-operator"
+hack/chart.sh "$version" "$prefix@$(digest operator)" "$work/etcd-operator" "$work/etcd_images.yaml"
 # Not by helm package, in whose archives is the time of day.
 tar --sort=name --mtime="@${SOURCE_DATE_EPOCH:-0}" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C "$work" -cf - etcd-operator |
   gzip -n >"$out/etcd-operator-$version.tgz"
-
-pull_request=$out/operatorhub/operators/etcd-operator
-mkdir -p "$pull_request/$version"
-cp -r "$out"/bundle/{manifests,metadata,tests} "$pull_request/$version/"
-cat >"$pull_request/ci.yaml" <<'CI'
----
-# A new version names the one that it replaces.
-updateGraph: replaces-mode
-addReviewers: true
-reviewers:
-- etcd-operator
-CI
 
 {
   cat "$work/notes.md"

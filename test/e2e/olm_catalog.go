@@ -37,14 +37,28 @@ func published(versions ...string) []release {
 	var all []release
 	for _, version := range versions {
 		if _, there := made[version]; !there && version == history[len(history)-1] {
-			run("make", "images", "REGISTRY="+registry)
-			made[version] = pinned(filepath.Join(top, "bundle"), version)
+			run("make", "images", "REGISTRY="+registry, "VERSION="+version)
+			made[version] = pinned(renumbered(version), version)
 		} else if !there {
-			cutReleases()
+			cutUntil(history[len(history)-1])
 		}
 		all = append(all, made[version])
 	}
 	return all
+}
+
+// renumbered is a copy of the bundle of the tree under the number of the release that its pre-release becomes.
+func renumbered(version string) string {
+	GinkgoHelper()
+	bundle := copyBundle(filepath.Join(top, "bundle"), "tree")
+	file, csv := readCSV(bundle)
+	before := csv["spec"].(map[string]any)["version"].(string)
+	for _, file := range []string{file, filepath.Join(bundle, "tests", "scorecard", "config.yaml")} {
+		text, err := os.ReadFile(file)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(os.WriteFile(file, []byte(strings.ReplaceAll(string(text), before, version)), 0o600)).To(Succeed())
+	}
+	return bundle
 }
 
 // unpublished is a version that is on no registry, with the image that its own commit makes.
@@ -67,7 +81,7 @@ func pinned(source, version string) release {
 // in a way.
 func madeUp(version, replaces string, differs func(manager map[string]any)) release {
 	GinkgoHelper()
-	bundle := copyBundle(published("0.9.0")[0].bundle, version)
+	bundle := copyBundle(published("0.10.0")[0].bundle, version)
 	file, csv := readCSV(bundle)
 	csv["metadata"].(map[string]any)["name"] = csvName(version)
 	delete(csv["metadata"].(map[string]any)["annotations"].(map[string]any), "olm.skipRange")

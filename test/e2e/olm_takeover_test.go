@@ -94,7 +94,7 @@ func handedOver(by installer) func() {
 				neverSeen()
 				installCRD() // as it was found
 			})
-			t.publish(published("0.9.0"))
+			t.publish(published("0.10.0"))
 			run("make", "images", "REGISTRY="+registry) // that of a release is OLM's alone
 			by.installs()
 			cluster = create(newCluster(newNamespace(), "handed"))
@@ -107,8 +107,8 @@ func handedOver(by installer) func() {
 			by.forgets()
 			t.group()
 			t.subscribe(stableChannel)
-			t.succeeds("0.9.0")
-			t.isLedBy("0.9.0")
+			t.succeeds("0.10.0")
+			t.isLedBy("0.10.0")
 			Expect(deployedUID(Default)).To(Equal(home))
 			isUndisturbed()
 		})

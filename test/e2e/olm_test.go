@@ -11,8 +11,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 )
 
-// throughOLM tells the life of one installation: from an older release to the newest,
-// out of the catalog that `make release` made of it, and on.
+// throughOLM tells the life of one installation, by the objects and commands of docs/install.md: from a release to the next out of
+// the catalogs that `make release release-push` makes and pushes, and on.
 func throughOLM() {
 	var (
 		t       *tenant
@@ -20,22 +20,18 @@ func throughOLM() {
 		cluster *v1beta1.EtcdCluster
 		before  map[string]life
 		clients *writer
+		begun   time.Time
 	)
 	BeforeAll(func() {
-		catalog := cutReleases()
+		cutUntil(history[0])
 		t, users = newTenant(), newNamespace()
-		t.offer(catalog, nil)
 		DeferCleanup(func() { t.unsubscribe() })
+		begun = time.Now()
+		t.applyPage()
 	})
 
-	It("installs an older release that is asked for, and says that it is deprecated", func() {
-		t.group()
-		begun := time.Now()
-		older := stableChannel
-		older.StartingCSV, older.InstallPlanApproval = csvName("0.8.8"), olm.ApprovalManual
-		t.subscribe(older)
-		t.approve("0.8.8")
-		t.succeeds("0.8.8")
+	It("installs the first release in a registry, and says that it is deprecated", func() {
+		t.succeeds(history[0])
 		took("from Subscription to CSV Succeeded", begun)
 		t.says(olm.SubscriptionBundleDeprecated, "It can lose data; update to a later version.")
 		cluster = create(newCluster(users, "installed"))
@@ -44,19 +40,25 @@ func throughOLM() {
 		clients = startWriter(cluster)
 	})
 
-	for _, next := range []struct{ version, channel string }{{"0.8.9", "stable-v0"}, {"0.9.0", "candidate-v0"}} {
-		It("is updated to "+next.version+", the newest of "+next.channel, func() {
-			begun := time.Now()
-			t.change(func(s *olm.SubscriptionSpec) { s.Channel = next.channel })
-			t.approve(next.version)
-			t.isLedBy(next.version)
-			took("from the approval to the new leader", begun)
-			t.succeeds(next.version)
-			took("from the approval to CSV Succeeded", begun)
-			settles(cluster)
-			Expect(lives(cluster)).To(Equal(before), "no Pod of etcd was replaced or restarted")
-		})
-	}
+	It("is updated by itself when a later release brings the next one into its channel", func() {
+		cutUntil(history[2])
+		begun := time.Now()
+		t.isLedBy(history[1])
+		took("from the catalog pushed to its tag to the new leader", begun)
+		t.succeeds(history[1])
+		settles(cluster)
+		Expect(lives(cluster)).To(Equal(before), "no Pod of etcd was replaced or restarted")
+	})
+
+	It("is updated to the newest by the channel that has it", func() {
+		begun := time.Now()
+		t.change(func(s *olm.SubscriptionSpec) { s.Channel = "candidate-v0" })
+		t.isLedBy(history[2])
+		took("from the other channel to the new leader", begun)
+		t.succeeds(history[2])
+		settles(cluster)
+		Expect(lives(cluster)).To(Equal(before), "no Pod of etcd was replaced or restarted")
+	})
 
 	It("was not noticed by clients of etcd", func() {
 		clients.end()
@@ -76,16 +78,16 @@ func throughOLM() {
 	})
 
 	It("holds the next update while a member is being replaced", Label("long"), func() {
-		t.isUpgradeable("0.9.0", true)
+		t.isUpgradeable("0.10.0", true)
 		letGo := replaceSlowly(cluster)
-		t.isUpgradeable("0.9.0", false)
+		t.isUpgradeable("0.10.0", false)
 		t.change(func(s *olm.SubscriptionSpec) { s.Channel, s.InstallPlanApproval = "stable-v0", olm.ApprovalAutomatic })
-		t.publish(append(published(history...), madeUp("0.9.1", "0.9.0", asItIs)))
-		t.is("0.9.1", olm.CSVPhasePending, olm.CSVReasonOperatorConditionNotUpgradeable, "")
-		stays(3*time.Second, func(g Gomega) { g.Expect(t.csv(g, "0.9.1").Status.Phase).To(Equal(olm.CSVPhasePending)) })
-		t.isLedBy("0.9.0")
+		t.publish(append(published(history...), madeUp("0.10.1", "0.10.0", asItIs)))
+		t.is("0.10.1", olm.CSVPhasePending, olm.CSVReasonOperatorConditionNotUpgradeable, "")
+		stays(3*time.Second, func(g Gomega) { g.Expect(t.csv(g, "0.10.1").Status.Phase).To(Equal(olm.CSVPhasePending)) })
+		t.isLedBy("0.10.0")
 		letGo()
-		t.succeeds("0.9.1")
+		t.succeeds("0.10.1")
 		settles(cluster)
 	})
 
@@ -95,7 +97,7 @@ func throughOLM() {
 		clients := startWriter(cluster)
 		stays(3*time.Second, func(g Gomega) { g.Expect(lives(cluster)).To(Equal(before)) })
 		t.subscribe(stableChannel)
-		t.succeeds("0.9.1")
+		t.succeeds("0.10.1")
 		settles(cluster)
 		Expect(lives(cluster)).To(Equal(before))
 		clients.end()
@@ -129,7 +131,7 @@ func installModes() {
 			case olm.InstallModeTypeAllNamespaces:
 				watched = []string{newNamespace(), t.namespace}
 			}
-			t.publish(published("0.9.0"))
+			t.publish(published("0.10.0"))
 			if mode == olm.InstallModeTypeAllNamespaces {
 				t.group()
 			} else {
@@ -137,7 +139,7 @@ func installModes() {
 			}
 			t.subscribe(stableChannel)
 			DeferCleanup(func() { t.unsubscribe() })
-			t.succeeds("0.9.0")
+			t.succeeds("0.10.0")
 
 			seen, unseen := oneIn(watched), oneIn(others)
 			for _, c := range seen {
@@ -194,54 +196,54 @@ func updates() {
 	It("goes from the first release to the last at once", func() {
 		t.publish(published(history[:1]...))
 		t.subscribe(stableChannel)
-		t.succeeds("0.8.8")
+		t.succeeds("0.9.8")
 		t.publish(published(history...))
-		t.succeeds("0.9.0")
+		t.succeeds("0.10.0")
 		Expect(t.plans(Default)).To(HaveLen(2))
 	})
 
 	It("stays at the release that was pinned until the next is approved", func() {
 		t.publish(published(history...))
 		pinned := stableChannel
-		pinned.StartingCSV, pinned.InstallPlanApproval = csvName("0.8.8"), olm.ApprovalManual
+		pinned.StartingCSV, pinned.InstallPlanApproval = csvName("0.9.8"), olm.ApprovalManual
 		t.subscribe(pinned)
-		t.approve("0.8.8")
-		t.succeeds("0.8.8")
-		t.offered("0.9.0")
-		stays(3*time.Second, func(g Gomega) { g.Expect(t.versions(g)).To(ConsistOf("0.8.8")) })
+		t.approve("0.9.8")
+		t.succeeds("0.9.8")
+		t.offered("0.10.0")
+		stays(3*time.Second, func(g Gomega) { g.Expect(t.versions(g)).To(ConsistOf("0.9.8")) })
 	})
 
 	It("follows another channel", func() {
 		t.publish(published(history[:2]...), published(history...)...)
 		t.subscribe(stableChannel)
-		t.succeeds("0.8.9")
+		t.succeeds("0.9.9")
 		t.change(func(s *olm.SubscriptionSpec) { s.Channel = "candidate-v0" })
-		t.succeeds("0.9.0")
+		t.succeeds("0.10.0")
 	})
 
 	It("finds the next release by itself when it is pushed to the catalog's tag", func() {
 		t.publishByTag(published(history[:2]...))
 		t.subscribe(stableChannel)
-		t.succeeds("0.8.9")
+		t.succeeds("0.9.9")
 		t.push(published(history...))
 		begun := time.Now()
-		t.offered("0.9.0")
+		t.offered("0.10.0")
 		took("from the catalog pushed to its tag to InstallPlan", begun)
-		t.succeeds("0.9.0")
+		t.succeeds("0.10.0")
 	})
 
 	It("says that a release is bad, works on with the one before, and is repaired by the next", func() {
 		t.failForward()
-		t.publish(published("0.9.0"))
+		t.publish(published("0.10.0"))
 		t.subscribe(stableChannel)
-		t.succeeds("0.9.0")
+		t.succeeds("0.10.0")
 		c := create(newCluster(newNamespace(), "unhurt", oneMember))
-		bad := madeUp("0.9.1", "0.9.0", withoutImage)
-		t.publish(append(published("0.9.0"), bad))
-		t.is("0.9.1", olm.CSVPhaseFailed, olm.CSVReasonInstallCheckFailed, "progress deadline")
+		bad := madeUp("0.10.1", "0.10.0", withoutImage)
+		t.publish(append(published("0.10.0"), bad))
+		t.is("0.10.1", olm.CSVPhaseFailed, olm.CSVReasonInstallCheckFailed, "progress deadline")
 		comesBack(c, deletePod(c, "unhurt-0"))
-		t.publish(append(published("0.9.0"), bad, madeUp("0.9.2", "0.9.1", asItIs)))
-		t.succeeds("0.9.2")
+		t.publish(append(published("0.10.0"), bad, madeUp("0.10.2", "0.10.1", asItIs)))
+		t.succeeds("0.10.2")
 		remove(c)
 	})
 
@@ -250,12 +252,12 @@ func updates() {
 		t.subscribe(stableChannel)
 		t.succeeds("0.3.0")
 		c, before := madeEarlier("old", oneMember)
-		t.publish(published("0.9.0"))
-		t.offered("0.9.0")
+		t.publish(published("0.10.0"))
+		t.offered("0.10.0")
 		kill(catalogs, "olm.catalogSource", t.namespace)
 		kill(t.namespace, "control-plane", "controller-manager")
-		t.succeeds("0.9.0")
-		t.isLedBy("0.9.0")
+		t.succeeds("0.10.0")
+		t.isLedBy("0.10.0")
 		settles(c)
 		Expect(lives(c)).To(Equal(before), "no Pod of etcd was replaced or restarted")
 		takesUpAccess(c)
@@ -263,15 +265,15 @@ func updates() {
 		remove(c)
 	})
 
-	for _, earlier := range []string{"0.6.0", "0.7.0", "0.8.0"} {
+	for _, earlier := range []string{"0.7.0", "0.8.0", "0.9.0"} {
 		It("goes from "+earlier+" to this version, which restarts nobody; then what that one made takes up what is new, one by one", func() {
 			t.publish(nil, unpublished(earlier))
 			t.subscribe(candidateChannel)
 			t.succeeds(earlier)
 			c, before := madeEarlier("old")
-			t.publish(nil, published("0.9.0")...)
-			t.succeeds("0.9.0")
-			t.isLedBy("0.9.0")
+			t.publish(nil, published("0.10.0")...)
+			t.succeeds("0.10.0")
+			t.isLedBy("0.10.0")
 			settles(c)
 			Expect(lives(c)).To(Equal(before), "no Pod of etcd was replaced or restarted")
 			isBackedUpAndRestored(c)
@@ -283,10 +285,10 @@ func updates() {
 	It("is not installed while there are two OperatorGroups", func() {
 		second := t.newGroup("second")
 		Expect(api.Create(ctx, second)).To(Succeed())
-		t.publish(published("0.9.0"))
+		t.publish(published("0.10.0"))
 		t.subscribe(stableChannel)
 		t.isUnresolved("found 2 operatorGroups, expected 1")
 		Expect(api.Delete(ctx, second)).To(Succeed())
-		t.succeeds("0.9.0")
+		t.succeeds("0.10.0")
 	})
 }

@@ -37,8 +37,8 @@ func throughOLMv1() {
 		samples := filepath.Join(top, "config/samples/olmv1")
 		catalog, err := os.ReadFile(filepath.Join(samples, "clustercatalog.yaml"))
 		Expect(err).NotTo(HaveOccurred())
-		ours := strings.ReplaceAll(string(catalog), "registry.example/etcd-operator/etcd-operator-catalog:v0.9.0",
-			catalogImage(nil, published("0.9.0")))
+		ours := strings.ReplaceAll(string(catalog), "registry.example/etcd-operator/etcd-operator-catalog:v0",
+			catalogImage(nil, published("0.10.0")))
 		ours = strings.ReplaceAll(ours, "      pollIntervalMinutes: 60\n", "") // the image is named by its digest
 		Expect(ours).NotTo(ContainSubstring("registry.example"))
 		file := filepath.Join(folder, "clustercatalog.yaml")

@@ -20,10 +20,10 @@ func scorecard() {
 	It("passes every test of its bundle, without an error or a suggestion", func() {
 		t := newTenant()
 		DeferCleanup(func() { t.unsubscribe() })
-		t.publish(published("0.9.0"))
+		t.publish(published("0.10.0"))
 		t.group()
 		t.subscribe(stableChannel)
-		t.succeeds("0.9.0")
+		t.succeeds("0.10.0")
 		bundle := bundleWithTests()
 
 		namespace := newNamespace()

@@ -62,6 +62,10 @@ func checkFeatures(b *Bundle, _ Options) []string {
 			all.add("annotation %s is none that OpenShift knows: remove it", key)
 		}
 	}
+	// main.go: jobProxy. What is outside of the cluster, the stores of backups, is asked by Jobs alone.
+	if b.CSV.Annotations[featurePrefix+"proxy-aware"] != "true" {
+		all.add("the operator hands a proxy of its environment on to its Jobs, but the feature proxy-aware is not \"true\"")
+	}
 	return append(all, oddDisconnected(b)...)
 }
 

@@ -50,7 +50,8 @@ func oddPackages(content *declcfg.DeclarativeConfig, _ Options) []string {
 	return all
 }
 
-// oddPromotions wants a version in the candidate channel first, and in the stable one not before the next version is a candidate.
+// oddPromotions wants a version in the candidate channel first, and in the stable one not before the next version is a candidate,
+// unless it is the only one.
 func oddPromotions(content *declcfg.DeclarativeConfig, _ Options) []string {
 	names := map[string][]string{}
 	for _, c := range content.Channels {
@@ -70,7 +71,7 @@ func oddPromotions(content *declcfg.DeclarativeConfig, _ Options) []string {
 				all.add("channel %s has %s, which candidate%s has not: a version enters that first", c.Name, name, line)
 			}
 		}
-		if len(names[c.Name]) >= len(candidates) {
+		if len(names[c.Name]) >= max(len(candidates), 2) {
 			all.add("channel %s has every version of candidate%s: the newest enters it with the version after it", c.Name, line)
 		}
 	}

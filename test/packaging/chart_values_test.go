@@ -74,7 +74,7 @@ func TestImageOfTheChart(t *testing.T) {
 		"image: {repository: m.example/x, tag: v9, digest: DIGEST}": "m.example/x@" + digest,
 	} {
 		_, _, container := manager(t, installed(t, strings.ReplaceAll(values, "DIGEST", digest)))
-		if version := regexp.MustCompile(`:v0\.\d+\.\d+$`); version.ReplaceAllString(container.Image, ":v0.8.0") != want {
+		if version := regexp.MustCompile(`:v0\.\d+\.\d+(-dev)?$`); version.ReplaceAllString(container.Image, ":v0.8.0") != want {
 			t.Errorf("%s: the image is %s", values, container.Image)
 		}
 	}
@@ -99,6 +99,39 @@ func TestImageOfAReleasedChart(t *testing.T) {
 			!strings.Contains(text, want) {
 			t.Errorf("%s: no %q, %v", value, want, err)
 		}
+	}
+}
+
+// TestEtcdImagesOfTheChart: a mirror by digest, for one version or for each; the others are as in the manifest, and none is there twice.
+func TestEtcdImagesOfTheChart(t *testing.T) {
+	_, _, plain := manager(t, manifest(t))
+	_, _, container := manager(t, installed(t, `
+etcdImages: {3.6.16: "m.example/etcd@sha256:a", 3.6.10: "m.example/etcd@sha256:b"}
+extraEnv: [{name: RELATED_IMAGE_ETCD_3_7_3, value: "m.example/etcd@sha256:c"}]
+`))
+	want := map[string]string{}
+	for _, v := range plain.Env {
+		if strings.HasPrefix(v.Name, "RELATED_IMAGE_") {
+			want[v.Name] = v.Value
+		}
+	}
+	if len(want) == 0 {
+		t.Fatal("the manifest names no image of etcd")
+	}
+	for version, digest := range map[string]string{"3_6_16": "a", "3_6_10": "b", "3_7_3": "c"} {
+		want["RELATED_IMAGE_ETCD_"+version] = "m.example/etcd@sha256:" + digest
+	}
+	for _, v := range container.Env {
+		if !strings.HasPrefix(v.Name, "RELATED_IMAGE_") {
+			continue
+		}
+		if v.Value != want[v.Name] {
+			t.Errorf("%s is %q, or there twice; want %q", v.Name, v.Value, want[v.Name])
+		}
+		delete(want, v.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("missing: %v", want)
 	}
 }
 
@@ -175,6 +208,8 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"image: {tag: 'not a tag'}":                 "tag",
 		"image: {digest: sha256:abc}":               "digest",
 		"image: {pullPolicy: Sometimes}":            "pullPolicy",
+		"etcdImages: {'3.6': x}":                    "invalid propertyName '3.6'",
+		"etcdImages: {3.6.16: ''}":                  "etcdImages",
 		"image: {pullSecrets: [registry]}":          "pullSecrets",
 		"watchNamespaces: team-a":                   "watchNamespaces",
 		"watchNamespaces: ['team-a,team-b']":        "watchNamespaces",

@@ -34,6 +34,11 @@ func checkDescription(b *Bundle, _ Options) []string {
 			all.add("the description says %q is not there yet, but there is the kind %s", subject, owned.Kind)
 		}
 	}
+	for _, word := range sortedKeys(featuresFor) {
+		if hasField(b, featuresFor[word]) && !strings.Contains(strings.ToLower(b.CSV.Spec.Description), word) {
+			all.add("the description does not say %q, but there is the field spec.%s: say what it is for", word, featuresFor[word])
+		}
+	}
 	for _, word := range sortedKeys(fieldsFor) {
 		if strings.Contains(missing, word) && hasField(b, fieldsFor[word]) {
 			all.add("the description says %q is not there yet, but there is the field spec.%s", word, fieldsFor[word])
@@ -46,6 +51,12 @@ func checkDescription(b *Bundle, _ Options) []string {
 var fieldsFor = map[string]string{
 	"authentication": "auth", "certificate": "tls.secretRefs", "cert-manager": "tls.issuerRef", "network polic": "networkPolicy",
 	"networkpolic": "networkPolicy", "revo": "tls.revocations", "schedule": "backup.schedule", "import": "bootstrap.import",
+}
+
+// featuresFor are fields of features that no kind stands for, by a word with which a description names them.
+var featuresFor = map[string]string{
+	"adoption": "bootstrap.adopt", "copied": "bootstrap.copy", "cpu and memory by use": "autoscale", "prefix": "prefix",
+	"outside of kubernetes": "clientService", "continuous log": "backup.continuous", "network policies": "networkPolicy",
 }
 
 func hasField(b *Bundle, path string) bool {

@@ -26,7 +26,7 @@ func checkRequired(b *Bundle, _ Options) []string {
 		{"spec.description", spec.Description, regexp.MustCompile(`(?s)^.{20,}$`)},
 		{"spec.provider.name", spec.Provider.Name, regexp.MustCompile(`^.{3,}$`)},
 		{"spec.provider.url", spec.Provider.URL, regexp.MustCompile(`^https?://.+$`)},
-		{"spec.maturity", spec.Maturity, regexp.MustCompile(`^[a-z]+$`)},
+		{"spec.maturity", spec.Maturity, maturity(b)},
 		{"spec.minKubeVersion", spec.MinKubeVersion, regexp.MustCompile(`^1\.[0-9]+\.[0-9]+$`)},
 	} {
 		if !field.want.MatchString(field.value) {
@@ -42,6 +42,14 @@ func checkRequired(b *Bundle, _ Options) []string {
 	}
 	slices.Sort(all)
 	return append(all, oddMaintainers(b)...)
+}
+
+// maturity is what fits the channel that a bundle prefers.
+func maturity(b *Bundle) *regexp.Regexp {
+	if strings.HasPrefix(b.Labels["operators.operatorframework.io.bundle.channel.default.v1"], "stable") {
+		return regexp.MustCompile(`^(stable|mature)$`)
+	}
+	return regexp.MustCompile(`^(alpha|beta|stable|mature)$`)
 }
 
 var email = regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)

@@ -56,6 +56,19 @@ var spoilt = []struct {
 		`^description: the description says "certificate" is not there yet, but there is the field spec\.tls\.secretRefs`,
 	},
 	{
+		"a description that forgets a feature",
+		func(c *csv) { c.Spec.Description = strings.ReplaceAll(c.Spec.Description, "Adoption", "Moving") },
+		`^description: the description does not say "adoption", but there is the field spec\.bootstrap\.adopt`,
+	},
+	{
+		"a maturity that is not that of its channel", func(c *csv) { c.Spec.Maturity = "alpha" },
+		`^required fields: spec\.maturity is "alpha"`,
+	},
+	{
+		"a proxy that nobody asks for", func(c *csv) { c.Annotations[featurePrefix+"proxy-aware"] = "false" },
+		`^features: the operator hands a proxy of its environment on to its Jobs, but the feature proxy-aware is not "true"`,
+	},
+	{
 		"a wildcard verb", func(c *csv) { strategy(c).ClusterPermissions[0].Rules[0].Verbs = []string{"*"} },
 		`^rights: the rule for .+ has a wildcard`,
 	},

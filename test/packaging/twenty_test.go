@@ -194,12 +194,13 @@ func Test12TheGraphHasEveryVersion(t *testing.T) {
 	for _, folder := range kept(t) {
 		names = append(names, load(t, folder).CSV.Name)
 	}
-	want := map[string][]string{"candidate-v0": names, "stable-v0": names[:len(names)-1]}
+	want := map[string][]string{"candidate-v0": names, "stable-v0": slices.Clone(names[:len(names)-1])}
 	for _, c := range content.Channels {
 		var entries []string
 		for _, entry := range c.Entries {
 			entries = append(entries, entry.Name)
 		}
+		slices.Sort(want[c.Name])
 		if slices.Sort(entries); !slices.Equal(entries, want[c.Name]) {
 			t.Errorf("channel %s has %v, want %v", c.Name, entries, want[c.Name])
 		}

@@ -10,6 +10,13 @@
 {{ .Values.image.repository }}{{ if $digest }}@{{ $digest }}{{ else }}:{{ $tag }}{{ end }}
 {{- end }}
 
+{{- /* Images of etcd by their versions, as the manifest has them: not among the values, which people keep from one release to the next. */ -}}
+{{- define "etcd-operator.etcdImages" -}}
+3.5.35: gcr.io/etcd-development/etcd:v3.5.35
+3.6.16: gcr.io/etcd-development/etcd:v3.6.16
+3.7.3: gcr.io/etcd-development/etcd:v3.7.3
+{{- end }}
+
 {{- define "etcd-operator.labels" -}}
 {{- $pairs := list -}}
 {{- range $key, $value := . }}{{ $pairs = append $pairs (printf "%s=%s" $key $value) }}{{ end -}}

@@ -47,9 +47,10 @@ func isIn(channels []declcfg.Channel, name string) bool {
 	})
 }
 
-// addEarlier adds those that are not among the others. Where the catalog is to be published they must be, too.
-func (r rendering) addEarlier(others []bundle.Bundle, channels []declcfg.Channel, scratch string) ([]bundle.Bundle, error) {
-	unpublished, err := earlier(r.top, channels)
+// withEarlier adds those that are not among the others. Where the catalog is to be published they leave its channels instead: it
+// would offer what nobody can pull. Edges may lead from them all the same, so that whoever runs one is updated.
+func (r rendering) withEarlier(others []bundle.Bundle, catalog *declcfg.DeclarativeConfig, scratch string) ([]bundle.Bundle, error) {
+	unpublished, err := earlier(r.top, catalog.Channels)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +59,9 @@ func (r rendering) addEarlier(others []bundle.Bundle, channels []declcfg.Channel
 			continue
 		}
 		if !r.unpublished {
-			return nil, fmt.Errorf("%s is on no registry, and the template has it: "+
-				"publish it by 'make release-earlier IMAGE_REGISTRY=… SIGN_KEY=…', or take it out of the channels", b.Name)
+			leaveOut(catalog, b.Name)
+			fmt.Printf("left out %s, which is on no registry\n", b.Name)
+			continue
 		}
 		if b, err = named(b, filepath.Join(scratch, "v"+b.Version.String()), strings.TrimSuffix(r.repository, "-bundle")); err != nil {
 			return nil, err
@@ -67,6 +69,35 @@ func (r rendering) addEarlier(others []bundle.Bundle, channels []declcfg.Channel
 		others = append(others, b)
 	}
 	return others, nil
+}
+
+// leaveOut takes a version out of all channels, and what is said of it.
+func leaveOut(catalog *declcfg.DeclarativeConfig, name string) {
+	for i := range catalog.Channels {
+		c := &catalog.Channels[i]
+		c.Entries = slices.DeleteFunc(c.Entries, func(e declcfg.ChannelEntry) bool { return e.Name == name })
+	}
+	for i := range catalog.Deprecations {
+		d := &catalog.Deprecations[i]
+		d.Entries = slices.DeleteFunc(d.Entries, func(e declcfg.DeprecationEntry) bool { return e.Reference.Name == name })
+	}
+	catalog.Deprecations = slices.DeleteFunc(catalog.Deprecations, func(d declcfg.Deprecation) bool { return len(d.Entries) == 0 })
+}
+
+// fillChannels gives a channel that has lost every version the newest one of the catalog: a channel without any is none, and who
+// asks for it would get nothing.
+func fillChannels(channels []declcfg.Channel, newest string) {
+	for _, c := range channels {
+		i := slices.IndexFunc(c.Entries, func(e declcfg.ChannelEntry) bool { return e.Name == newest })
+		if i < 0 {
+			continue
+		}
+		for other := range channels {
+			if len(channels[other].Entries) == 0 {
+				channels[other].Entries = []declcfg.ChannelEntry{c.Entries[i]}
+			}
+		}
+	}
 }
 
 // bare is the operator's image, or another of ours, without a registry: bundles named them so up to v0.3.0.

@@ -4,7 +4,7 @@
 // Command catalog makes the file-based catalog of Operator Lifecycle Manager and its image:
 //
 //	catalog render  renders catalog-templates/basic.yaml and the bundles, and draws the upgrade graph
-//	catalog earlier lists the folders of bundles that the template has and that are on no registry
+//	catalog earlier lists the folders of bundles that the template has, that are on no registry, and that nobody is advised against
 //	catalog image   packs a catalog with the programs that serve it, and a cache so that it starts at once
 //
 // operator-registry, the library of opm, does it. Nothing is decided here about versions: the template says which there are and who
@@ -19,8 +19,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
 	"github.com/sirupsen/logrus"
 )
 
@@ -62,7 +64,8 @@ func runRender(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	flags.StringVar(&r.repository, "repository", "registry.example/etcd-operator/etcd-operator-bundle",
 		"repository of the bundle that is not released yet; released ones name their own")
 	flags.BoolVar(&r.unpublished, "unpublished", false,
-		"take in bundles of releases/unpublished that a channel has; such a catalog cannot be published")
+		"take in bundles of releases/unpublished that a channel has, instead of leaving them out; such a catalog cannot be published")
+	flags.StringVar(&r.operatorHub, "operatorhub", "", "write what a pull request at OperatorHub's repository needs to this folder")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -84,9 +87,18 @@ func runEarlier(ctx context.Context, flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	for _, b := range all {
-		fmt.Println(b.Folder)
+		if b.Source != "" && !isDeprecated(written, b.Name) {
+			fmt.Println(b.Folder)
+		}
 	}
 	return nil
+}
+
+// isDeprecated says whether the template advises against a version.
+func isDeprecated(written *declcfg.DeclarativeConfig, name string) bool {
+	return slices.ContainsFunc(written.Deprecations, func(d declcfg.Deprecation) bool {
+		return slices.ContainsFunc(d.Entries, func(e declcfg.DeprecationEntry) bool { return e.Reference.Name == name })
+	})
 }
 
 func runImage(ctx context.Context, flags *flag.FlagSet, args []string) error {

@@ -24,7 +24,8 @@ type rendering struct {
 	top, bundle, template string
 	out, graph            string
 	repository            string
-	unpublished           bool // whether bundles may be in the catalog that are on no registry
+	unpublished           bool   // whether bundles may be in the catalog that are on no registry
+	operatorHub           string // folder for a pull request at OperatorHub's repository, or empty
 }
 
 func (r rendering) run(ctx context.Context) error {
@@ -47,6 +48,11 @@ func (r rendering) run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("wrote %s\n", r.out)
+	if r.operatorHub != "" {
+		if err := r.submit(catalog); err != nil {
+			return err
+		}
+	}
 	if r.graph == "" {
 		return nil
 	}
@@ -69,10 +75,12 @@ func (r rendering) catalog(ctx context.Context) (*declcfg.DeclarativeConfig, err
 		return nil, err
 	}
 	defer os.RemoveAll(scratch)
-	bundles, err := r.bundles(catalog.Channels, scratch)
+	bundles, err := r.bundles(catalog, scratch)
 	if err != nil {
 		return nil, err
 	}
+	newest := bundles[len(bundles)-1]
+	fillChannels(catalog.Channels, newest.Name)
 	for _, b := range bundles {
 		rendered, err := render(ctx, b, r.repository)
 		if err != nil {
@@ -80,7 +88,7 @@ func (r rendering) catalog(ctx context.Context) (*declcfg.DeclarativeConfig, err
 		}
 		catalog.Merge(rendered)
 	}
-	fillIcon(catalog, bundles[len(bundles)-1])
+	fillIcon(catalog, newest)
 	return catalog, nil
 }
 
@@ -99,12 +107,12 @@ func readTemplate(ctx context.Context, name string) (*declcfg.DeclarativeConfig,
 }
 
 // bundles are all that the catalog has, oldest first.
-func (r rendering) bundles(channels []declcfg.Channel, scratch string) ([]bundle.Bundle, error) {
+func (r rendering) bundles(catalog *declcfg.DeclarativeConfig, scratch string) ([]bundle.Bundle, error) {
 	all, err := findBundles(r.top, r.bundle)
 	if err != nil {
 		return nil, err
 	}
-	if all, err = r.addEarlier(all, channels, scratch); err != nil {
+	if all, err = r.withEarlier(all, catalog, scratch); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(all, func(a, b bundle.Bundle) int { return a.Version.Compare(b.Version) })

@@ -5,6 +5,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/operator-framework/operator-registry/alpha/declcfg"
+	"github.com/operator-framework/operator-registry/alpha/template/basic"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcd-operator/etcd-operator/hack/packaging/internal/bundle"
@@ -156,7 +160,7 @@ func TestWhatIsForgottenIsTold(t *testing.T) {
 	}
 }
 
-// A version that was cut and is on no registry is in the catalog of this repository, and in none that is to be published.
+// A version that was cut and is on no registry is in the catalog of this repository, and left out of one that is to be published.
 func TestWhatIsOnNoRegistry(t *testing.T) {
 	r := checkout(t)
 	writeBundle(t, filepath.Join(r.top, "releases", "unpublished", "v0.0.9"), "0.0.9")
@@ -170,8 +174,12 @@ func TestWhatIsOnNoRegistry(t *testing.T) {
 		t.Errorf("no channel has it: %v", err)
 	}
 	write(t, r.template, strings.Replace(three, "v0.1.0}", "v0.1.0, replaces: etcd-operator.v0.0.9}\n  - {name: etcd-operator.v0.0.9}", 1))
-	if err := r.run(t.Context()); err == nil || !strings.Contains(err.Error(), "etcd-operator.v0.0.9 is on no registry") {
-		t.Errorf("got %v", err)
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if channels := all(t, r.out)["etcd-operator/channels.yaml"]; strings.Contains(channels, "name: etcd-operator.v0.0.9") ||
+		!strings.Contains(channels, "replaces: etcd-operator.v0.0.9") {
+		t.Errorf("it is offered, or nobody is updated from it: %s", channels)
 	}
 	r.unpublished, r.repository = true, "new.example/team/operator-bundle"
 	if err := r.run(t.Context()); err != nil {
@@ -198,6 +206,122 @@ func TestWhatIsOnNoRegistry(t *testing.T) {
 	}
 	if found, err = earlier(r.top, written.Channels); err != nil || len(found) != 0 {
 		t.Errorf("still to be published: %v (%v)", found, err)
+	}
+}
+
+// oursAlone is a rendering of a checkout as everybody has it, of which nothing was published: what `make release` renders first in a
+// registry.
+func oursAlone(t *testing.T) rendering {
+	t.Helper()
+	const top = "../../.."
+	folder := t.TempDir()
+	if err := os.CopyFS(filepath.Join(folder, "releases", "unpublished"), os.DirFS(top+"/releases/unpublished")); err != nil {
+		t.Fatal(err)
+	}
+	return rendering{
+		top: folder, bundle: top + "/bundle", template: top + "/catalog-templates/basic.yaml", out: filepath.Join(folder, "catalog"),
+		repository: "mirror.example/etcd-operator/etcd-operator-bundle", operatorHub: filepath.Join(folder, "operatorhub"),
+	}
+}
+
+// The first release in a registry is of this version alone, and both channels of the pages have it.
+func TestTheFirstReleaseOfACheckoutIsThisVersionAlone(t *testing.T) {
+	r := oursAlone(t)
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	made, err := declcfg.LoadFS(t.Context(), os.DirFS(r.out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := bundle.Read(r.bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(made.Bundles) != 1 || made.Bundles[0].Name != b.Name || len(made.Deprecations) != 0 {
+		t.Errorf("the catalog has %d bundles and %d deprecations", len(made.Bundles), len(made.Deprecations))
+	}
+	var channels []string
+	for _, c := range made.Channels {
+		channels = append(channels, c.Name)
+		if len(c.Entries) != 1 || c.Entries[0].Name != b.Name || c.Entries[0].SkipRange == "" {
+			t.Errorf("channel %s has %v", c.Name, c.Entries)
+		}
+	}
+	if slices.Sort(channels); !slices.Equal(channels, []string{"candidate-v0", "stable-v0"}) {
+		t.Errorf("the channels are %v", channels)
+	}
+}
+
+// What OperatorHub's pipeline renders of the pull request is the catalog that is published. Its files agree on the template, and the
+// bundle's labels on the channels.
+func TestThePullRequestAtOperatorHubAgreesWithTheCatalog(t *testing.T) {
+	r := oursAlone(t)
+	r.unpublished = true
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want, err := r.catalog(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := all(t, filepath.Join(r.operatorHub, "operators", "etcd-operator"))
+	var ci struct {
+		FBC struct {
+			Enabled bool `json:"enabled"`
+			Mapping []struct {
+				Template string   `json:"template_name"`
+				Type     string   `json:"type"`
+				Catalogs []string `json:"catalog_names"`
+			} `json:"catalog_mapping"`
+		} `json:"fbc"`
+	}
+	// Strict: neither a reviewer who is nobody's login, nor a graph beside that of the template.
+	if err := yaml.UnmarshalStrict([]byte(files["ci.yaml"]), &ci); err != nil || !ci.FBC.Enabled || len(ci.FBC.Mapping) != 1 ||
+		!slices.Equal(ci.FBC.Mapping[0].Catalogs, []string{"latest"}) {
+		t.Fatalf("ci.yaml is %s (%v)", files["ci.yaml"], err)
+	}
+	byImage := map[string]declcfg.Bundle{}
+	for _, b := range want.Bundles {
+		byImage[b.Image] = b
+	}
+	template, err := new(basic.Factory).CreateTemplate(func(_ context.Context, image string) (*declcfg.DeclarativeConfig, error) {
+		return &declcfg.DeclarativeConfig{Bundles: []declcfg.Bundle{byImage[image]}}, nil
+	}).Render(t.Context(), strings.NewReader(files["catalog-templates/"+ci.FBC.Mapping[0].Template]))
+	if err != nil || ci.FBC.Mapping[0].Type != "olm.template.basic" {
+		t.Fatalf("as %s: %v", ci.FBC.Mapping[0].Type, err)
+	}
+	var got, expected bytes.Buffer
+	if err := errors.Join(declcfg.WriteYAML(*template, &got), declcfg.WriteYAML(*want, &expected)); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(expected.String(), "\n")
+	for i, line := range strings.Split(got.String(), "\n") {
+		if i >= len(lines) || line != lines[i] {
+			t.Fatalf("it renders %q, the catalog has %q", line, lines[min(i, len(lines)-1)])
+		}
+	}
+	b, err := bundle.Read(r.bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels struct {
+		Annotations map[string]string `json:"annotations"`
+	}
+	if err := yaml.Unmarshal([]byte(files[b.Version.String()+"/metadata/annotations.yaml"]), &labels); err != nil {
+		t.Fatal(err)
+	}
+	const prefix = "operators.operatorframework.io.bundle.channel"
+	if preferred := labels.Annotations[prefix+".default.v1"]; preferred != template.Packages[0].DefaultChannel {
+		t.Errorf("the bundle prefers %q, the template %q", preferred, template.Packages[0].DefaultChannel)
+	}
+	var channels []string
+	for _, c := range template.Channels {
+		channels = append(channels, c.Name)
+	}
+	slices.Sort(channels)
+	if labelled := labels.Annotations[prefix+"s.v1"]; labelled != strings.Join(channels, ",") {
+		t.Errorf("the bundle is for %s, the template has %v", labelled, channels)
 	}
 }
 

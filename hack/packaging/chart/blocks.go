@@ -30,6 +30,18 @@ value: {{ join "," .Values.watchNamespaces | quote }}
 ` + watchesAll + `
 {{- end }}`,
 
+		// A variable must not be there twice.
+		"etcd": `
+{{- $given := dict }}
+{{- range .Values.extraEnv }}{{ $_ := set $given .name true }}{{ end }}
+{{- range $version, $image := merge (dict) .Values.etcdImages (include "etcd-operator.etcdImages" . | fromYaml) }}
+{{- $name := printf "` + relatedImage + `%s" ($version | replace "." "_") }}
+{{- if not (hasKey $given $name) }}
+- name: {{ $name }}
+  value: {{ $image | quote }}
+{{- end }}
+{{- end }}`,
+
 		"env": `
 {{- with .Values.monitoring.serviceMonitorLabels }}
 - name: SERVICE_MONITOR_LABELS

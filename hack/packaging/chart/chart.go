@@ -29,7 +29,8 @@ type defaults struct {
 	Digest     string
 	PullPolicy corev1.PullPolicy
 	Replicas   int32
-	Resources  string // YAML
+	Resources  string            // YAML
+	EtcdImages map[string]string // by full versions, such as 3.6.16
 }
 
 // chart returns the files of the chart by their names.
@@ -76,13 +77,20 @@ func managerOf(objects []object) (*appsv1.Deployment, error) {
 
 func defaultsOf(version string, manager *appsv1.Deployment) (defaults, error) {
 	container := manager.Spec.Template.Spec.Containers[0]
-	d := defaults{Version: version, PullPolicy: container.ImagePullPolicy, Replicas: *manager.Spec.Replicas}
+	d := defaults{
+		Version: version, PullPolicy: container.ImagePullPolicy, Replicas: *manager.Spec.Replicas, EtcdImages: map[string]string{},
+	}
 	d.Repository, d.Digest, _ = strings.Cut(container.Image, "@")
 	if colon := strings.LastIndex(d.Repository, ":"); colon > strings.LastIndex(d.Repository, "/") {
 		d.Repository, d.Tag = d.Repository[:colon], d.Repository[colon+1:]
 	}
 	if d.Tag == "" {
 		d.Tag = "v" + version
+	}
+	for _, variable := range container.Env {
+		if version, is := strings.CutPrefix(variable.Name, relatedImage); is {
+			d.EtcdImages[strings.ReplaceAll(version, "_", ".")] = variable.Value
+		}
 	}
 	resources, err := yaml.Marshal(container.Resources)
 	d.Resources = strings.TrimSpace(string(resources))

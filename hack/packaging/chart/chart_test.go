@@ -23,8 +23,9 @@ spec:
       containers:
       - args: [--leader-elect]
         env:
+        - {name: RELATED_IMAGE_ETCD_3_6_16, value: m.example/etcd@sha256:def}
         - {name: WATCH_NAMESPACE, valueFrom: {fieldRef: {fieldPath: somewhere}}}
-        image: IMAGE
+        image: THEIRS
         imagePullPolicy: IfNotPresent
 `
 
@@ -43,7 +44,7 @@ func TestTheImageOfAReleaseIsADigest(t *testing.T) {
 		"m.example:5000/x/y@sha256:abc":    {"repository: m.example:5000/x/y\n", "appVersion: v1.2.3\n", "image-digest: sha256:abc\n"},
 		"m.example:5000/x/y:v9@sha256:abc": {"repository: m.example:5000/x/y\n", "appVersion: v9\n", "image-digest: sha256:abc\n"},
 	} {
-		files, err := chart("1.2.3", strings.ReplaceAll(manager, "IMAGE", image))
+		files, err := chart("1.2.3", strings.ReplaceAll(manager, "THEIRS", image))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,6 +52,9 @@ func TestTheImageOfAReleaseIsADigest(t *testing.T) {
 			if !strings.Contains(files["Chart.yaml"]+files["values.yaml"], line) {
 				t.Errorf("%s: no line %q in %s", image, line, files["Chart.yaml"])
 			}
+		}
+		if !strings.Contains(files["templates/_helpers.tpl"], "\n3.6.16: m.example/etcd@sha256:def\n") {
+			t.Errorf("the digest of etcd's image is not in %s", files["templates/_helpers.tpl"])
 		}
 		if has := strings.Contains(files["Chart.yaml"], "digest"); has != strings.Contains(image, "@") {
 			t.Errorf("%s: %s", image, files["Chart.yaml"])

@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -97,6 +98,9 @@ func inNamespace(text string) string {
 	return strings.Replace(text, "\nroleRef:", "\n  namespace: '{{ . }}'\nroleRef:", 1)
 }
 
+// relatedImage begins the name of a variable with the image of a version of etcd.
+const relatedImage = "RELATED_IMAGE_ETCD_"
+
 // manager puts values into the operator's Deployment.
 func (o *object) manager() {
 	renamed(o.Object)
@@ -116,7 +120,11 @@ func (o *object) manager() {
 			container["env"].([]any)[i] = map[string]any{"name": "WATCH_NAMESPACE", block("watch"): ""}
 		}
 	}
-	container["env"] = append(container["env"].([]any), block("env"))
+	others := slices.DeleteFunc(container["env"].([]any), func(variable any) bool {
+		name, is := variable.(map[string]any)["name"].(string)
+		return is && strings.HasPrefix(name, relatedImage)
+	})
+	container["env"] = append(append([]any{block("etcd")}, others...), block("env"))
 	_ = unstructured.SetNestedField(o.Object, pod, "spec", "template", "spec")
 }
 

@@ -8,6 +8,7 @@
 //	release sbom       lists what is in an image, as SPDX, from what the Go compiler wrote into its programs
 //	release plugin     packs the plugin for kubectl, with a manifest for krew
 //	release push       pushes an OCI layout, by its digest and a tag
+//	release tags       prints the tags of a catalog: that of its version, and the one that moves
 //	release attach     puts the lists of what is in an image beside it in its registry, signed; needs a key
 //	release sign       puts a signature of an image, and of how it was built, beside it; needs a key
 //	release verify     tells whether an image has all of these, of one key and one commit, and what was checked
@@ -48,7 +49,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which of notes, same, sbom, plugin, push, attach, sign, verify, sign-files, verify-files, published, keep?")
+		return errors.New("which of notes, same, sbom, plugin, push, tags, attach, sign, verify, sign-files, verify-files, published, keep?")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	switch args[0] {
@@ -62,6 +63,8 @@ func run(ctx context.Context, args []string) error {
 		return runPlugin(ctx, flags, args[1:])
 	case "push":
 		return runPush(ctx, flags, args[1:])
+	case "tags":
+		return runTags(flags, args[1:])
 	case "attach":
 		return runAttach(ctx, flags, args[1:])
 	case "sign":
@@ -78,7 +81,7 @@ func run(ctx context.Context, args []string) error {
 		return runKeep(flags, args[1:])
 	default:
 		return fmt.Errorf("unknown command %q: "+
-			"notes, same, sbom, plugin, push, attach, sign, verify, sign-files, verify-files, published or keep", args[0])
+			"notes, same, sbom, plugin, push, tags, attach, sign, verify, sign-files, verify-files, published or keep", args[0])
 	}
 }
 
@@ -144,6 +147,7 @@ func runPlugin(ctx context.Context, flags *flag.FlagSet, args []string) error {
 func runPush(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	layout := flags.String("layout", "", "OCI layout of the image")
 	to := flags.String("to", "", "its name, with a tag")
+	digest := flags.String("digest", "", "write the digest of the image to this file")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -151,8 +155,22 @@ func runPush(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	if err != nil {
 		return err
 	}
-	destination := oci.Destination{Push: *to}
+	destination := oci.Destination{Push: *to, Digest: *digest}
 	return destination.Write(ctx, index)
+}
+
+func runTags(flags *flag.FlagSet, args []string) error {
+	version := flags.String("version", "", "the version, such as 0.3.0")
+	releases := flags.String("releases", "releases", "folder of the published bundles")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	all, err := tags(*version, *releases)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Println(strings.Join(all, "\n"))
+	return err
 }
 
 func runAttach(ctx context.Context, flags *flag.FlagSet, args []string) error {
@@ -182,6 +200,8 @@ func runSign(ctx context.Context, flags *flag.FlagSet, args []string) error {
 	flags.StringVar(&built.version, "version", "", "the version, such as 0.3.0")
 	flags.StringVar(&built.revision, "revision", "", "the commit that it was made of")
 	flags.StringVar(&built.platforms, "platforms", "", "the platforms that it was made for")
+	flags.StringVar(&built.script, "script", "hack/release.sh", "the script that built it")
+	flags.StringVar(&built.tools, "tools", "", "the commit of that script, if it is not the one that the image was made of")
 	flags.StringVar(&built.builder, "builder", oci.Source+"/blob/main/CONTRIBUTING.md#releasing", "who made it, as a URI")
 	if err := flags.Parse(args); err != nil {
 		return err

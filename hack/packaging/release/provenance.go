@@ -20,7 +20,12 @@ const billPredicate = "https://spdx.dev/Document"
 type object = map[string]any
 
 // provenance is what an image was built of. There is no time in it: the same sources make the same image on any day.
-type provenance struct{ version, revision, platforms, builder string }
+type provenance struct {
+	version, platforms, builder string
+	revision                    string // commit that it was made of; empty where there is no git to ask
+	script                      string // that built it, such as hack/release.sh
+	tools                       string // commit of the script, if another
+}
 
 // statementAbout is a statement of in-toto about an image.
 func statementAbout(image name.Digest, kind string, predicate any) object {
@@ -37,14 +42,14 @@ func statementAbout(image name.Digest, kind string, predicate any) object {
 // statement says it of an image, in the words of in-toto and SLSA.
 func (p provenance) statement(image name.Digest) object {
 	sources := []object{}
-	if p.revision != "" {
-		sources = append(sources, object{
-			"uri": "git+" + oci.Source + "@" + p.revision, "digest": object{"gitCommit": p.revision},
-		})
+	for _, commit := range []string{p.revision, p.tools} {
+		if commit != "" && (len(sources) == 0 || commit != p.revision) {
+			sources = append(sources, object{"uri": "git+" + oci.Source + "@" + commit, "digest": object{"gitCommit": commit}})
+		}
 	}
 	return statementAbout(image, predicate, object{
 		"buildDefinition": object{
-			"buildType":            oci.Source + "/blob/main/hack/release.sh",
+			"buildType":            oci.Source + "/blob/main/" + p.script,
 			"externalParameters":   object{"version": p.version, "platforms": p.platforms},
 			"resolvedDependencies": sources,
 		},

@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -20,12 +21,15 @@ var (
 )
 
 // notes cuts the section of a version from the changelog. The version must have its day there: what is under "Unreleased" is
-// not released.
+// not released, but for a pre-release, which has no section of its own.
 func notes(changelog, version string) (string, error) {
 	if !plainVersion.MatchString(version) {
 		return "", fmt.Errorf("%q is no version: write it like 0.3.0", version)
 	}
 	heading := regexp.MustCompile(`^## \[?` + regexp.QuoteMeta(version) + `\]? - [0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+	if strings.Contains(version, "-") && !slices.ContainsFunc(anyHeading.FindAllString(changelog, -1), heading.MatchString) {
+		heading = regexp.MustCompile(`^## \[?Unreleased\]?$`)
+	}
 	places := anyHeading.FindAllStringIndex(changelog, -1)
 	for i, place := range places {
 		if !heading.MatchString(changelog[place[0]:place[1]]) {

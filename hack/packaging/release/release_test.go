@@ -38,7 +38,9 @@ const changelog = `# Changelog
 `
 
 func TestNotesAreThoseOfTheVersion(t *testing.T) {
-	for version, want := range map[string]string{"0.3.0": "### Added\n\n- A catalog.\n", "0.2.0": "- Upgrades.\n"} {
+	for version, want := range map[string]string{
+		"0.3.0": "### Added\n\n- A catalog.\n", "0.2.0": "- Upgrades.\n", "0.4.0-dev": "- Later.\n",
+	} {
 		if got, err := notes(changelog, version); err != nil || got != want {
 			t.Errorf("%s: got %q (%v), want %q", version, got, err, want)
 		}

@@ -56,6 +56,14 @@ func TestTheCommitIsThatOfACleanTree(t *testing.T) {
 	if got, err := revision(inside); err != nil || got != "" {
 		t.Errorf("a copy inside a checkout is of commit %q (%v)", got, err)
 	}
+	// What `make release-push` keeps is no source: its digests say what it is, and it must not refuse the next release.
+	if err := os.MkdirAll(filepath.Join(tree, "releases", "v0.9.0"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(tree, "releases", "v0.9.0", "image"), "registry.example/bundle@sha256:0")
+	if got, err := revision(tree); err != nil || got != git("rev-parse", "HEAD") {
+		t.Errorf("with a release that is kept it is of %q (%v)", got, err)
+	}
 	write(t, filepath.Join(tree, "new.go"), "package new")
 	if got, err := revision(tree); err == nil || got != "" {
 		t.Errorf("with a file that is in no commit it is of %q", got)

@@ -205,13 +205,17 @@ func TestTheProvenanceNamesTheCommit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built := provenance{version: "0.3.0", revision: "0123abcd", platforms: "linux/amd64", builder: "https://example.com"}
+	built := provenance{
+		version: "0.3.0", revision: "0123abcd", platforms: "linux/amd64", builder: "https://example.com",
+		script: "hack/release-earlier.sh", tools: "4567cdef",
+	}
 	text, err := json.Marshal(built.statement(image))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"predicateType":"https://slsa.dev/provenance/v1"`, `"gitCommit":"0123abcd"`, `"version":"0.3.0"`, `"id":"https://example.com"`,
+		`"predicateType":"https://slsa.dev/provenance/v1"`, `"gitCommit":"0123abcd"`, `"gitCommit":"4567cdef"`,
+		`/hack/release-earlier.sh"`, `"version":"0.3.0"`, `"id":"https://example.com"`,
 		`"subject":[{"digest":{"sha256":"` + image.DigestStr()[len("sha256:"):] + `"},"name":"registry.example/team/operator"}]`,
 	} {
 		if !strings.Contains(string(text), want) {

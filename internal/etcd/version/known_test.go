@@ -11,7 +11,7 @@ import (
 
 // The images that the bundle lists for mirrors, and for the operator, are of the versions that the operator knows: none more, none less.
 func TestImagesOfTheBundleAreThoseKnown(t *testing.T) {
-	const file = "../../../config/manifests/etcd_images.yaml"
+	const file = "../../../config/default/etcd_images.yaml"
 	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
