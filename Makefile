@@ -101,7 +101,7 @@ test: ## The tests of each change, one stage after the other, end to end on a re
 	  cluster-up! test-gate helm-changed olm-changed
 
 # What the tests of each change are built of. Fetched one after the other, as it is needed, it takes minutes on a new machine.
-TEST_MODULES = . hack/packaging hack/devcluster hack/components/cluster hack/components/containerd hack/components/pause \
+TEST_MODULES = . hack/packaging test/packaging test/gitops hack/devcluster hack/components/cluster hack/components/containerd hack/components/pause \
   $(wildcard hack/components/etcd-*) $(addprefix hack/tools/,controller-gen crd-ref-docs golangci-lint kustomize operator-sdk)
 .PHONY: modules
 modules: ## Fetch the Go modules of which the tests of each change are built
@@ -297,6 +297,7 @@ lint: $(BIN)/golangci-lint ## Lint the Go code
 	@cd hack/packaging && $(BIN)/golangci-lint run --allow-parallel-runners --build-tags=containers_image_openpgp ./...
 	@cd test/packaging && $(BIN)/golangci-lint run --allow-parallel-runners --build-tags=containers_image_openpgp ./...
 	@cd hack/devcluster && $(BIN)/golangci-lint run --allow-parallel-runners ./...
+	@cd test/gitops && $(BIN)/golangci-lint run --allow-parallel-runners ./...
 
 .PHONY: fmt
 fmt: $(BIN)/golangci-lint ## Format the Go code as lint wants it
