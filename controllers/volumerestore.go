@@ -102,26 +102,20 @@ func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, ste
 	c := look.Cluster
 	switch s := step.(type) {
 	case restore.CreateVolumes:
-		for _, member := range s.Members {
+		return forEach(s.Members, func(member string) error {
 			err := r.client.Create(ctx, restore.NewVolume(c, member), client.FieldOwner(v1beta1.FieldOwner))
 			if err != nil && !apierrors.IsAlreadyExists(err) {
 				return fmt.Errorf("create volume %s: %w", member, err)
 			}
-		}
+			return nil
+		})
 	case restore.CreateJobs:
-		for _, member := range s.Members {
-			job := r.job(look, member)
+		return forEach(s.Members, func(member string) error {
 			claim := look.Claims[member]
-			if err := r.tasks.Create(ctx, jobs.MadeFor(job, string(claim.UID))); err != nil {
-				return err
-			}
-		}
+			return r.tasks.Create(ctx, jobs.MadeFor(r.job(look, member), string(claim.UID)))
+		})
 	case restore.MarkVolumes:
-		for _, member := range s.Members {
-			if err := r.mark(ctx, look.Claims[member], s.ClusterID); err != nil {
-				return err
-			}
-		}
+		return forEach(s.Members, func(member string) error { return r.mark(ctx, look.Claims[member], s.ClusterID) })
 	case restore.DeleteJob:
 		return r.tasks.Remove(ctx, c.Namespace, jobs.RestoreName(s.Member), s.UID)
 	case restore.FindTarget:
@@ -129,6 +123,16 @@ func (r *VolumeRestoreReconciler) act(ctx context.Context, look volumesLook, ste
 	case restore.DropSearch:
 		return r.targets.drop(ctx, c, clusterKind, s)
 	case restore.VolumesRecord, restore.VolumesWait, restore.VolumesDone:
+	}
+	return nil
+}
+
+// forEach ends with the first error.
+func forEach(members []string, do func(string) error) error {
+	for _, member := range members {
+		if err := do(member); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -37,8 +37,8 @@ func leaveBeside(v VolumesView) VolumesStep {
 	case s.RestoredAt != nil:
 		return VolumesWait{Status: status(v, "the members to be replaced by "+strings.Join(s.Members, ", "), "")}
 	}
-	return refuse(v, fmt.Sprintf("volumes of %s were lost after the new members had begun to run, and are not filled again beside the others: "+
-		"delete EtcdRestore %s, which leaves the old members as they are, and create another one", strings.Join(lost, ", "), s.Request))
+	return refuse(v, fmt.Sprintf("volumes of %s were lost after the new members had begun to run, and are not filled again beside the "+
+		"others: delete EtcdRestore %s, which leaves the old members as they are, and create another one", strings.Join(lost, ", "), s.Request))
 }
 
 // awaitBeside waits for the new members, while the old ones serve: the time in which etcd reads its database is none without etcd, data

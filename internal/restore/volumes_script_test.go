@@ -23,8 +23,8 @@ import (
 // members that begins with the backup first. "new in-place" begins one in which members a-0, a-1 and a-2 run, and EtcdRestore er restores
 // that backup. The other commands say what happens: "cluster" to the cluster, "request" to the EtcdRestore, "backup" to the backup,
 // "operator" to what the Jobs need besides the store, "store" to the store, "volume" to volumes and "job" to Jobs of members, which are
-// named first; "search" to the Job that looks for the target in the log; "pod" to the Pod of a new member and "hashes" to the data of all; "after" is how much time goes
-// by. Each prints what the plan does until it waits.
+// named first; "search" to the Job that looks for the target in the log; "pod" to the Pod of a new member and "hashes" to the
+// data of all; "after" is how much time goes by. Each prints what the plan does until it waits.
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestVolumesStories(t *testing.T) {

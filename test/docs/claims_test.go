@@ -45,7 +45,8 @@ var described = map[string]string{
 	"create.md": "TLS 1.3", "replace.md": "replaced by learners", "recover-quorum.md": "lost for good", "scale.md": "hibernates",
 	"adopt.md": "taken over", "copy.md": "copied", "upgrade.md": "down by etcd's own downgrade", "nodes.md": "drained",
 	"backup.md": "EtcdBackup", "restore.md": "EtcdRestore", "log.md": "backup.continuous", "users.md": "EtcdUser",
-	"README.md": "key-value store", "tls.md": "switched on and off", "certificates.md": "revoked", "space.md": "defragmented", "monitoring.md": "alerts", "drills.md": "EtcdDrill",
+	"README.md": "key-value store", "tls.md": "switched on and off", "certificates.md": "revoked", "space.md": "defragmented",
+	"monitoring.md": "alerts", "drills.md": "EtcdDrill",
 }
 
 // TestFeaturesAreDescribed: what the README lists the description that Operator Lifecycle Manager shows has, too.

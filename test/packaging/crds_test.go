@@ -133,7 +133,8 @@ func TestReviewedFieldsAndLimitsMayChange(t *testing.T) {
 	if found := Unsafe(before, after, "v1.0.0", reviewed); len(found) != 1 || !strings.Contains(found[0], "maxItems") {
 		t.Errorf("want the limit alone, got %v", found)
 	}
-	reviewed = append(reviewed, Reviewed{Since: []string{"v1.0.0"}, CRD: "things.example.com", Field: "^.spec.list", Because: "nobody has more"})
+	limit := Reviewed{Since: []string{"v1.0.0"}, CRD: "things.example.com", Field: "^.spec.list", Because: "nobody has more"}
+	reviewed = append(reviewed, limit)
 	if found := Unsafe(before, after, "v1.0.0", reviewed); len(found) > 0 {
 		t.Errorf("reviewed, but told: %v", found)
 	}

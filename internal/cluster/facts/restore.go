@@ -58,8 +58,8 @@ func (j *builder) isAwaited(name string) bool {
 	return j.c.IsRestoring() && !isReplacing(j.c) && slices.Contains(j.c.Status.Restore.Members, name)
 }
 
-// beside are the members of a restore in place before they replace those of today. They are in no other list, so that no rule takes them for
-// members that were removed or have data of another cluster. In a cluster that is to hibernate, or is no longer restored, they are that.
+// beside are the members of a restore in place before they replace those of today. They are in no other list, so that no rule takes them
+// for members that were removed or have data of another cluster. In a cluster that is to hibernate, or no longer restored, they are that.
 func (j *builder) beside() []cluster.Member {
 	if !j.v.Restore.Filling || j.v.Want.Size == 0 || j.v.Want.Ephemeral || j.c.IsAdopting() {
 		return nil

@@ -38,7 +38,8 @@ func TestPodsOfReleases(t *testing.T) {
 // TestFirstEditionStaysWhateverTheSpec: with the fingerprints that v0.1.0 has written for other specs. Those of v0.2.0 are in golden files.
 func TestFirstEditionStaysWhateverTheSpec(t *testing.T) {
 	for fingerprint, change := range map[string]change{
-		"25b8e15e7893f7c0": func(s *v1beta1.EtcdClusterSpec) { s.Version = "3.5.30" }, "3d7c300464c17467": ephemeral, "74536bd242b0aff7": insecure,
+		"25b8e15e7893f7c0": func(s *v1beta1.EtcdClusterSpec) { s.Version = "3.5.30" },
+		"3d7c300464c17467": ephemeral, "74536bd242b0aff7": insecure,
 	} {
 		pod := specs.Pod(with(change), "example-0", forming())
 		pod.Annotations[v1beta1.AnnotationTemplate] = fingerprint

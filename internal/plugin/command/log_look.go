@@ -28,7 +28,8 @@ func storeOfLog(ctx context.Context, k *Kubernetes, c *v1beta1.EtcdCluster, name
 	var store v1beta1.EtcdBackupStore
 	err := k.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: name}, &store)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no EtcdBackupStore %s in namespace %s; 'kubectl get etcdbackupstores.etcd-operator.dev -n %s' lists them",
+		return nil, fmt.Errorf(
+			"there is no EtcdBackupStore %s in namespace %s; 'kubectl get etcdbackupstores.etcd-operator.dev -n %s' lists them",
 			name, k.Namespace, k.Namespace)
 	}
 	if err != nil {
