@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -209,7 +210,9 @@ func (s *scene) client(without []string) client.WithWatch {
 			objects = append(objects, object.DeepCopyObject().(client.Object))
 		}
 	}
-	return kubernetes.NewClientBuilder().WithScheme(scheme()).WithObjects(objects...).
+	// Nothing is applied here, for which the client would fill another scheme.
+	return kubernetes.NewClientBuilder().WithScheme(scheme()).WithTypeConverters(managedfields.NewDeducedTypeConverter()).
+		WithObjects(objects...).
 		WithIndex(&v1beta1.EtcdBackup{}, v1beta1.FieldCluster, func(o client.Object) []string {
 			return []string{o.(*v1beta1.EtcdBackup).Spec.Cluster}
 		}).Build()

@@ -110,10 +110,10 @@ func (s *scene) authenticate() {
 	s.objects = append(s.objects, root)
 }
 
-// hour looks at the scene every five minutes, writes the status, and returns the first step that does something; empty: none.
+// hour looks at the scene every ten minutes, writes the status, and returns the first step that does something; empty: none.
 func (s *scene) hour() string {
 	remembered := &memory.Cluster{}
-	for later := time.Duration(0); later <= time.Hour; later += 5 * time.Minute {
+	for later := time.Duration(0); later <= time.Hour; later += 10 * time.Minute {
 		v := s.lookLater(remembered, later)
 		step, because := plan.Next(v)
 		if !plan.Rests(step) {
@@ -175,7 +175,12 @@ func (s *scene) store(crd string) {
 	if err := json.Unmarshal(text, &object); err != nil {
 		s.t.Fatal(err)
 	}
-	stored(object, s.schema(crd))
+	schema, known := schemas[crd]
+	if !known {
+		schema = s.schema(crd)
+		schemas[crd] = schema
+	}
+	stored(object, schema)
 	if text, err = json.Marshal(object); err != nil {
 		s.t.Fatal(err)
 	}
@@ -184,6 +189,9 @@ func (s *scene) store(crd string) {
 		s.t.Fatal(err)
 	}
 }
+
+// schemas are those of files that were read: to read one takes longer than an hour of the test.
+var schemas = map[string]apiextensions.JSONSchemaProps{}
 
 // schema is that of the version in which a CRD stores objects.
 func (s *scene) schema(file string) apiextensions.JSONSchemaProps {

@@ -170,6 +170,12 @@ var stays = map[string]change{
 	"autoscale.max.memory": func(s *v1beta1.EtcdClusterSpec) {
 		s.Autoscale = &v1beta1.Autoscale{Max: v1beta1.AutoscaleMax{Memory: ptr.To(resource.MustParse("8Gi"))}}
 	},
+	"autoscale.stabilizationWindow": func(s *v1beta1.EtcdClusterSpec) {
+		s.Autoscale = &v1beta1.Autoscale{
+			Max:                 v1beta1.AutoscaleMax{CPU: ptr.To(resource.MustParse("8"))},
+			StabilizationWindow: "6h", //nolint:staticcheck // manifests of v0.8.0 have it
+		}
+	},
 	"drills":         func(s *v1beta1.EtcdClusterSpec) { s.Drills = v1beta1.DrillsAllowed },
 	"expiresAfter":   func(s *v1beta1.EtcdClusterSpec) { s.ExpiresAfter = &metav1.Duration{Duration: time.Hour} },
 	"deletionPolicy": func(s *v1beta1.EtcdClusterSpec) { s.DeletionPolicy = v1beta1.Delete },
