@@ -177,8 +177,8 @@ func fillUp(c *v1beta1.EtcdCluster, key func(i int) string) {
 	GinkgoHelper()
 	By("writing until etcd takes no more")
 	ask(c, func(ctx context.Context, etcd *clientv3.Client) error {
-		for i := range 800 {
-			_, err := etcd.Put(ctx, key(i), strings.Repeat("x", 256<<10))
+		for i := range 1600 {
+			_, err := etcd.Put(ctx, key(i), strings.Repeat("x", 128<<10))
 			if errors.Is(err, rpctypes.ErrNoSpace) {
 				return nil
 			}
