@@ -122,8 +122,7 @@ TESTED ?=
 test-unit: ## Unit tests, with the race detector where something is shared, and the planner's whole walk
 	$(say) "unit tests"
 	@shared=$$(go list $(UNIT_PACKAGES) | grep -vxFf <(go list $(PURE_PACKAGES) ./internal/cluster/plan $(TESTED))); hack/with-envtest.sh env $(race) -short $$shared
-	@go test -short $(PURE_PACKAGES)
-	@go test -timeout 20m ./internal/cluster/plan
+	@go test -short $(PURE_PACKAGES) & pure=$$!; go test -timeout 20m ./internal/cluster/plan && wait $$pure
 
 .PHONY: mutants
 mutants: ## Put deliberate bugs into the product and see whether the unit tests notice (MUTANTS=regular expression)

@@ -96,6 +96,7 @@ func (w *lostQuorum) accept(loss string) {
 
 // TestLossAcceptedByABackup: the backup is offered, another revision of it is answered, and what is offered is restored once.
 func TestLossAcceptedByABackup(t *testing.T) {
+	t.Parallel()
 	w := newLostQuorum(t, "accepted")
 	o := w.operator(interceptor.Funcs{})
 	w.must(w.comes(o, "the backup is offered", w.offers))
@@ -146,6 +147,7 @@ func TestOperatorDiesInAnAcceptedLoss(t *testing.T) {
 
 // TestNothingIsRestoredOnceQuorumIsThere: the EtcdRestore stays as a preview that says so.
 func TestNothingIsRestoredOnceQuorumIsThere(t *testing.T) {
+	t.Parallel()
 	w := newLostQuorum(t, "accepted-early")
 	o := w.operator(interceptor.Funcs{})
 	w.accept("backup/nightly@800")

@@ -171,6 +171,7 @@ func (l *keptLog) emitted() string {
 // TestLogIsKept: with the rights of the generated roles, after a full backup, by one Job, over the end of a Pod and a change of members,
 // until it is not wanted any more.
 func TestLogIsKept(t *testing.T) {
+	t.Parallel()
 	l := newKeptLog(t, "log-life")
 	operator := l.operator(interceptor.Funcs{})
 	l.settleLog(operator)
@@ -224,6 +225,7 @@ func TestLogIsKept(t *testing.T) {
 
 // TestGapInALogIsSaid: by a condition and an event, until a full backup of now ends it.
 func TestGapInALogIsSaid(t *testing.T) {
+	t.Parallel()
 	l := newKeptLog(t, "log-gap")
 	operator := l.operator(interceptor.Funcs{})
 	l.settleLog(operator)
@@ -250,6 +252,7 @@ func TestGapInALogIsSaid(t *testing.T) {
 
 // TestLogOfAPausedCluster is not kept, and nothing is written to a status that has only moved on, more than twice a minute.
 func TestLogOfAPausedCluster(t *testing.T) {
+	t.Parallel()
 	l := newKeptLog(t, "log-pause")
 	operator := l.operator(interceptor.Funcs{})
 	l.settleLog(operator)

@@ -25,6 +25,7 @@ import (
 
 // TestBackupIsWrittenVerifiedAndDeleted: by three Jobs, with what they are to know, and with the rights of the generated roles.
 func TestBackupIsWrittenVerifiedAndDeleted(t *testing.T) {
+	t.Parallel()
 	b := newBackups(t, "backup-life", v1beta1.DeleteBackup)
 	operator := b.reconciler(interceptor.Funcs{})
 	if err := b.settle(operator); err != nil {
@@ -149,6 +150,7 @@ func TestBackupFollowsWhatItWaitsFor(t *testing.T) {
 
 // TestSnapshotsThatKubernetesDoesNotHave: without their CRDs a backup by VolumeSnapshot says so, and looks again (fault 132).
 func TestSnapshotsThatKubernetesDoesNotHave(t *testing.T) {
+	t.Parallel()
 	b := newBackups(t, "backup-snapshots", v1beta1.DeleteBackup)
 	b.backup = &v1beta1.EtcdBackup{ObjectMeta: b.named("by-snapshot")}
 	b.backup.Spec = v1beta1.EtcdBackupSpec{

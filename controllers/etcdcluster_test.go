@@ -172,21 +172,36 @@ func eventsTell(t *testing.T, c *v1beta1.EtcdCluster, reasons ...string) error {
 	return nil
 }
 
-// TestWhatIsDeletedComesBack: every kind of object is watched.
+// TestWhatIsDeletedComesBack: every kind of object is watched, but Secrets, which are looked for now and then.
 func TestWhatIsDeletedComesBack(t *testing.T) {
 	c := create(t, watched, "back")
+	var secrets []client.Object
 	for _, part := range whole(t, c) {
-		if _, isVolume := part.(*corev1.PersistentVolumeClaim); isVolume {
-			continue // is protected while it exists, and never replaced
+		switch part.(type) {
+		case *corev1.PersistentVolumeClaim: // is protected while it exists, and never replaced
+		case *corev1.Secret:
+			secrets = append(secrets, part)
+		default:
+			comeBack(t, c, part)
 		}
-		t.Run(fmt.Sprintf("%T %s", part, part.GetName()), func(t *testing.T) {
-			old := part.GetUID()
-			err := server.Delete(t.Context(), part, client.GracePeriodSeconds(0), client.Preconditions{UID: &old})
-			if err != nil && !apierrors.IsConflict(err) { // it has come back another already
-				t.Fatal(err)
-			}
-			eventually(t, "its return", func() error { return isAnother(t, c, part, old) })
-		})
+	}
+	comeBack(t, c, secrets...)
+}
+
+// comeBack deletes objects, and waits for others in their places.
+func comeBack(t *testing.T, c *v1beta1.EtcdCluster, gone ...client.Object) {
+	t.Helper()
+	old := map[client.Object]types.UID{}
+	for _, part := range gone {
+		uid := part.GetUID()
+		old[part] = uid
+		err := server.Delete(t.Context(), part, client.GracePeriodSeconds(0), client.Preconditions{UID: &uid})
+		if err != nil && !apierrors.IsConflict(err) { // it has come back another already
+			t.Fatal(err)
+		}
+	}
+	for _, part := range gone {
+		eventually(t, fmt.Sprintf("the return of %T %s", part, part.GetName()), func() error { return isAnother(t, c, part, old[part]) })
 	}
 }
 

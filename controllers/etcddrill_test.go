@@ -184,6 +184,7 @@ func TestDrill(t *testing.T) {
 
 // TestDrillIsForbidden: without spec.drills nothing is created and nothing deleted, and the drill says what to do.
 func TestDrillIsForbidden(t *testing.T) {
+	t.Parallel()
 	w := newDrills(t, "drill-forbidden", "", v1beta1.KillAll)
 	before := w.uids()
 	if err := w.settle(w.operator(interceptor.Funcs{})); err != nil {
@@ -200,6 +201,7 @@ func TestDrillIsForbidden(t *testing.T) {
 
 // TestDrillLosesAVolume: it is deleted with the Pod that uses it, and the drill waits until both are gone.
 func TestDrillLosesAVolume(t *testing.T) {
+	t.Parallel()
 	w := newDrills(t, "drill-volume", v1beta1.DrillsAllowed, v1beta1.LoseVolume)
 	operator := w.operator(interceptor.Funcs{})
 	w.backedUp(0)

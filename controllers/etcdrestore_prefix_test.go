@@ -56,6 +56,7 @@ func (w *inPlace) changed() {
 
 // TestRestoreOfAPrefix: a Job compares, what it says is previewed and confirmed, and another Job changes just that. No member is replaced.
 func TestRestoreOfAPrefix(t *testing.T) {
+	t.Parallel()
 	w := ofPrefix(t, "restore-of-prefix")
 	o := w.changer(interceptor.Funcs{})
 	w.must(w.until(o, "it is previewed", w.is(v1beta1.RestorePreviewed)))

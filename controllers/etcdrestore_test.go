@@ -182,6 +182,7 @@ var old, restored = []string{"a-0", "a-1", "a-2"}, []string{"a-3", "a-4", "a-5"}
 // TestRestoreInPlace: nothing happens before the preview is confirmed; then members with the data take the place of the others, and
 // an undo brings these back.
 func TestRestoreInPlace(t *testing.T) {
+	t.Parallel()
 	w := newInPlace(t, "in-place", true)
 	o := w.operator(interceptor.Funcs{})
 	w.must(w.until(o, "it is previewed", w.is(v1beta1.RestorePreviewed)))
@@ -216,6 +217,7 @@ func TestRestoreInPlace(t *testing.T) {
 
 // TestUndoRaisesRevisions: what the old members had is restored from backups of their volumes, above what the restored ones have served.
 func TestUndoRaisesRevisions(t *testing.T) {
+	t.Parallel()
 	w := newInPlace(t, "in-place-undo", true)
 	o := w.operator(interceptor.Funcs{})
 	w.change(func(s *v1beta1.EtcdRestoreSpec) { s.Confirm = "a@1000?->800" })
@@ -247,6 +249,7 @@ func TestUndoRaisesRevisions(t *testing.T) {
 
 // TestSafetyBackupComesFirst: it is made once, and nothing else happens before it is there.
 func TestSafetyBackupComesFirst(t *testing.T) {
+	t.Parallel()
 	w := newInPlace(t, "in-place-safety", false)
 	o := w.operator(interceptor.Funcs{})
 	w.change(func(s *v1beta1.EtcdRestoreSpec) { s.Confirm = "a@1000?->800" })
@@ -268,6 +271,7 @@ func TestSafetyBackupComesFirst(t *testing.T) {
 
 // TestUndoneWhileFilling: no old member is touched.
 func TestUndoneWhileFilling(t *testing.T) {
+	t.Parallel()
 	w := newInPlace(t, "in-place-early", true)
 	o := w.operator(interceptor.Funcs{})
 	w.change(func(s *v1beta1.EtcdRestoreSpec) { s.Confirm = "a@1000?->800" })
@@ -282,6 +286,7 @@ func TestUndoneWhileFilling(t *testing.T) {
 // TestDeletedWhileFilling: the restore is cancelled, also when its store is gone for good, no old member is touched, and another restore
 // can begin.
 func TestDeletedWhileFilling(t *testing.T) {
+	t.Parallel()
 	w := newInPlace(t, "in-place-deleted", true)
 	o := w.operator(interceptor.Funcs{})
 	w.change(func(s *v1beta1.EtcdRestoreSpec) { s.Confirm = "a@1000?->800" })
@@ -321,6 +326,7 @@ func TestOperatorDiesInARestoreInPlace(t *testing.T) {
 // TestPreviewAsksEtcd: what the status of the cluster says may be minutes old, and what was written since would be lost, too. A preview for
 // which no member answers says so, and its confirmation means nothing once one does.
 func TestPreviewAsksEtcd(t *testing.T) {
+	t.Parallel()
 	w := newInPlace(t, "in-place-asks", true)
 	o := w.operator(interceptor.Funcs{})
 	w.must(w.until(o, "it is previewed", w.is(v1beta1.RestorePreviewed)))

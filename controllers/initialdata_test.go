@@ -104,6 +104,7 @@ func (w importing) wantKeys(want map[string]string) {
 // TestImport: with the rights of the generated roles, what is missing is waited for, then written once; a key that a client has is
 // kept, and nothing that a client does later is undone.
 func TestImport(t *testing.T) {
+	t.Parallel()
 	w := newImporting(t, "imports-life", fromConfigMap())
 	if result := w.mustLook(); result.RequeueAfter < 10*time.Second || result.RequeueAfter > time.Minute {
 		t.Errorf("looks again after %s", result.RequeueAfter)
@@ -196,6 +197,7 @@ func TestImportOfOthersSecrets(t *testing.T) {
 
 // TestNothingIsImportedTwice: not into a cluster that was adopted with its data, and not before a cluster serves.
 func TestNothingIsImportedTwice(t *testing.T) {
+	t.Parallel()
 	w := newImporting(t, "imports-adopted", fromConfigMap())
 	w.create(&corev1.ConfigMap{ObjectMeta: w.named("settings"), Data: map[string]string{"k": "v"}})
 	w.available(metav1.ConditionFalse)
@@ -214,6 +216,7 @@ func TestNothingIsImportedTwice(t *testing.T) {
 
 // TestEtcdRefusesAnImport: it is reported, and tried again; members that run on another cluster's data are not asked.
 func TestEtcdRefusesAnImport(t *testing.T) {
+	t.Parallel()
 	w := newImporting(t, "imports-refused", fromConfigMap())
 	w.create(&corev1.ConfigMap{ObjectMeta: w.named("settings"), Data: map[string]string{"k": "v"}})
 	w.etcd.FailBefore(etcdtest.PutMissing, errors.New("no room"))
@@ -237,6 +240,7 @@ func TestEtcdRefusesAnImport(t *testing.T) {
 // TestImportOutlastsOtherWriters: a status that was changed meanwhile gets the record all the same, without another
 // import.
 func TestImportOutlastsOtherWriters(t *testing.T) {
+	t.Parallel()
 	w := newImporting(t, "imports-conflict", fromConfigMap())
 	w.create(&corev1.ConfigMap{ObjectMeta: w.named("settings"), Data: map[string]string{"k": "v"}})
 	rivals := 2

@@ -77,9 +77,10 @@ func (m *mortal) funcs() interceptor.Funcs {
 }
 
 // dies has an operator die before writes of a life, and after them. The first life is whole, and must have so many writes; each of the
-// others is a test in a namespace of its own.
+// others is a test in a namespace of its own. All of them run beside other tests.
 func dies(t *testing.T, name string, least int, life func(t *testing.T, namespace string, dying *mortal)) {
 	t.Helper()
+	t.Parallel()
 	whole := &mortal{}
 	if life(t, name, whole); len(whole.kinds) < least {
 		t.Errorf("there are only %d writes: %q", len(whole.kinds), whole.kinds)

@@ -103,6 +103,7 @@ func (n *nightly) must(err error) {
 
 // TestScheduleMakesBackupsAndDeletesOldOnes: with the rights of the generated roles; each hour one, of which two stay.
 func TestScheduleMakesBackupsAndDeletesOldOnes(t *testing.T) {
+	t.Parallel()
 	n := newNightly(t, "schedule-life")
 	operator := n.operator(interceptor.Funcs{})
 	n.must(n.settleSchedule(operator))
@@ -186,6 +187,7 @@ func TestOperatorDiesInASchedule(t *testing.T) {
 
 // TestScheduleSaysWhyItCannotRun: a store that is missing or not ready, a pause of the schedule, and one that is wrong (faults 56 and 57).
 func TestScheduleSaysWhyItCannotRun(t *testing.T) {
+	t.Parallel()
 	n := newNightly(t, "schedule-why")
 	operator := n.operator(interceptor.Funcs{})
 	for _, one := range []struct {

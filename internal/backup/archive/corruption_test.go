@@ -219,7 +219,10 @@ func frame(t *testing.T, content []byte) []byte {
 // Whatever happens to a backup, no reader sees an end without an error. What the manifest or the sum of a part can
 // show is reported before a byte of that part was used.
 func TestThousandDamagesAreFound(t *testing.T) {
-	const number = 1000
+	number := 1000
+	if testing.Short() { // with the race detector: ten of each kind
+		number = 10 * len(kinds)
+	}
 	w := newWorld(t)
 	found := map[string]int{}
 	for seed := range number {
