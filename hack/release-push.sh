@@ -35,6 +35,12 @@ for part in operator scorecard bundle catalog; do
   release verify -image="$image" -public="$work/cosign.pub" -revision="$revision"
 done
 
+# The chart has no list of contents: it holds no program.
+chart=$(grep "/charts/etcd-operator@" "$out/images.txt")
+release chart -archive="$out/etcd-operator-$version.tgz" -to="${chart%@*}:$version"
+release sign -image="$chart" -key="$key" -version="$version" -revision="$revision"
+release verify -image="$chart" -public="$work/cosign.pub" -revision="$revision"
+
 release keep -version="$version" -bundle="$out/bundle" -image="$published"
 # Operator Lifecycle Manager looks again at the catalog's tag that moves. It moves when all is signed.
 tags=$(release tags -version="$version")

@@ -89,16 +89,18 @@ hack/chart.sh "$version" "$prefix@$(digest operator)" "$work/etcd-operator" "$wo
 # Not by helm package, in whose archives is the time of day.
 tar --sort=name --mtime="@${SOURCE_DATE_EPOCH:-0}" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C "$work" -cf - etcd-operator |
   gzip -n >"$out/etcd-operator-$version.tgz"
+chart=$registry/etcd-operator/charts/etcd-operator
+chart_digest=$(release chart -archive="$out/etcd-operator-$version.tgz")
 
 {
   cat "$work/notes.md"
   printf '\n### Images\n\n| image | digest |\n|---|---|\n'
   printf '| `%s` | `%s` |\n' "$prefix:v$version" "$(digest operator)" "$prefix-bundle:v$version" "$(digest bundle)" \
-    "$prefix-catalog:v$version" "$(digest catalog)" "$prefix-scorecard:v$version" "$(digest scorecard)"
+    "$prefix-catalog:v$version" "$(digest catalog)" "$prefix-scorecard:v$version" "$(digest scorecard)" "$chart:$version" "$chart_digest"
 } >"$out/release-notes.md"
 {
   printf '%s@%s\n' "$prefix" "$(digest operator)" "$prefix-bundle" "$(digest bundle)" "$prefix-catalog" "$(digest catalog)" \
-    "$prefix-scorecard" "$(digest scorecard)"
+    "$prefix-scorecard" "$(digest scorecard)" "$chart" "$chart_digest"
   sed -n 's/^ *-\{0,1\} *image: //p' "$out"/bundle/manifests/*.clusterserviceversion.yaml | sort -u
 } | sort -u >"$out/images.txt"
 

@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"path/filepath"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -52,6 +54,25 @@ func throughHelm() {
 		}, thisImage()...)...)
 		Expect(clusterDescription()).To(HavePrefix("EtcdCluster is one etcd cluster"))
 		Expect(managerArgs()).To(ContainElements("--allowed-priority-classes=etcd", "--zap-log-level=debug"))
+		isUndisturbed()
+	})
+
+	It("comes from a registry, as a release pushes its chart", Label("long"), func() {
+		name, _ := pushedImage()
+		registry, _, _ := strings.Cut(name, "/")
+		folder := GinkgoT().TempDir()
+		output, err := helm("package", chart, "--destination", folder)
+		Expect(err).NotTo(HaveOccurred(), output)
+		archives, err := filepath.Glob(filepath.Join(folder, "*.tgz"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(archives).To(HaveLen(1))
+		version := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(archives[0]), "etcd-operator-"), ".tgz")
+		there := registry + "/etcd-operator/charts/etcd-operator"
+		run("go", "-C", "hack/packaging", "run", "./release", "chart", "-archive", archives[0], "-to", there+":"+version)
+		helmDoes("upgrade", append([]string{"oci://" + there, "--version", version, "--plain-http"}, thisImage()...)...)
+		output, err = helm("list", "--namespace", deployment.Namespace)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(output).To(ContainSubstring("etcd-operator-" + version))
 		isUndisturbed()
 	})
 

@@ -49,7 +49,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which of notes, same, sbom, plugin, push, tags, attach, sign, verify, sign-files, verify-files, published, keep?")
+		return errors.New("which of notes, same, sbom, plugin, chart, push, tags, attach, sign, verify, sign-files, verify-files, published, keep?")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	switch args[0] {
@@ -61,6 +61,8 @@ func run(ctx context.Context, args []string) error {
 		return runSBOM(flags, args[1:])
 	case "plugin":
 		return runPlugin(ctx, flags, args[1:])
+	case "chart":
+		return runChart(ctx, flags, args[1:])
 	case "push":
 		return runPush(ctx, flags, args[1:])
 	case "tags":
@@ -81,7 +83,7 @@ func run(ctx context.Context, args []string) error {
 		return runKeep(flags, args[1:])
 	default:
 		return fmt.Errorf("unknown command %q: "+
-			"notes, same, sbom, plugin, push, tags, attach, sign, verify, sign-files, verify-files, published or keep", args[0])
+			"notes, same, sbom, plugin, chart, push, tags, attach, sign, verify, sign-files, verify-files, published or keep", args[0])
 	}
 }
 
@@ -142,6 +144,28 @@ func runPlugin(ctx context.Context, flags *flag.FlagSet, args []string) error {
 		return err
 	}
 	return p.run(ctx)
+}
+
+func runChart(ctx context.Context, flags *flag.FlagSet, args []string) error {
+	archive := flags.String("archive", "", "the chart, as helm package makes it")
+	to := flags.String("to", "", "its name in a registry, with a tag; empty: its digest is printed")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	image, err := readChart(*archive)
+	if err != nil {
+		return err
+	}
+	if *to != "" {
+		destination := oci.Destination{Push: *to}
+		return destination.Write(ctx, image)
+	}
+	digest, err := image.Digest()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Println(digest)
+	return err
 }
 
 func runPush(ctx context.Context, flags *flag.FlagSet, args []string) error {

@@ -20,7 +20,6 @@ import (
 	cosignoci "github.com/sigstore/cosign/v3/pkg/oci"
 	"github.com/sigstore/cosign/v3/pkg/oci/mutate"
 	ociremote "github.com/sigstore/cosign/v3/pkg/oci/remote"
-	"github.com/sigstore/cosign/v3/pkg/oci/signed"
 	"github.com/sigstore/cosign/v3/pkg/oci/static"
 	"github.com/sigstore/cosign/v3/pkg/types"
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
@@ -49,7 +48,8 @@ func readKey(file string) (signature.SignerVerifier, error) {
 // sign puts a signature of the image beside it, and says how it was built, signed as well: where cosign looks for both. What was
 // there before is replaced.
 func sign(ctx context.Context, image name.Digest, key signature.Signer, built provenance) error {
-	index, err := remote.Index(image, toRegistry(ctx)...)
+	with := ociremote.WithRemoteOptions(toRegistry(ctx)...)
+	entity, err := ociremote.SignedEntity(image, with)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", image, err)
 	}
@@ -61,14 +61,12 @@ func sign(ctx context.Context, image name.Digest, key signature.Signer, built pr
 	if err != nil {
 		return fmt.Errorf("sign the provenance of %s: %w", image, err)
 	}
-	entity, err := mutate.AttachSignatureToImageIndex(signed.ImageIndex(index), claim)
-	if err != nil {
+	if entity, err = mutate.AttachSignatureToEntity(entity, claim); err != nil {
 		return err
 	}
-	if entity, err = mutate.AttachAttestationToImageIndex(entity, attestation); err != nil {
+	if entity, err = mutate.AttachAttestationToEntity(entity, attestation); err != nil {
 		return err
 	}
-	with := ociremote.WithRemoteOptions(toRegistry(ctx)...)
 	return errors.Join(ociremote.WriteSignatures(image.Repository, entity, with), ociremote.WriteAttestations(image.Repository, entity, with))
 }
 

@@ -48,9 +48,13 @@ func verify(ctx context.Context, image name.Digest, key signature.Verifier, revi
 	return append(checked, bills...), err
 }
 
-// verifyBills wants a signed bill of materials of each platform.
+// verifyBills wants a signed bill of materials of each platform. A chart has none: it holds no program.
 func verifyBills(ctx context.Context, image name.Digest, check *cosign.CheckOpts) ([]string, error) {
-	index, err := remote.Index(image, toRegistry(ctx)...)
+	found, err := remote.Get(image, toRegistry(ctx)...)
+	if err != nil || !found.MediaType.IsIndex() {
+		return nil, err
+	}
+	index, err := found.ImageIndex()
 	if err != nil {
 		return nil, err
 	}
