@@ -224,11 +224,11 @@ type EtcdClusterSpec struct {
 	Monitoring Monitoring `json:"monitoring,omitzero"`
 
 	// tuning says whether the operator looks for better settings of etcd. Advise writes them into status.recommendations, with what it has
-	// measured, and changes nothing. Apply also puts them into effect once they have stood there for ten minutes: members restart, one at
-	// a time, and status.tuned says what they run with in the place of the spec's value, until that is changed. Default Advise.
+	// measured, and changes nothing. Default Advise. Deprecated: Apply, by which earlier versions put them into effect. It is Advise, but for
+	// what they have put into effect, which is in status.tuned and stays; no cluster can be given it.
 	// +optional
 	// +kubebuilder:default=Advise
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tuning",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:select:Advise","urn:alm:descriptor:com.tectonic.ui:select:Apply","urn:alm:descriptor:com.tectonic.ui:advanced"},order=124
+	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Tuning",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:select:Off","urn:alm:descriptor:com.tectonic.ui:select:Advise","urn:alm:descriptor:com.tectonic.ui:advanced"},order=124
 	Tuning TuningPolicy `json:"tuning,omitempty"`
 
 	// autoscale lets the operator give members more of a processor and of memory than resources, between there and autoscale.max, by what

@@ -56,8 +56,9 @@ type SlowReplacement struct {
 	Why string `json:"why"`
 }
 
-// TuningPolicy says whether the operator looks for better settings of etcd, and puts them into effect.
+// TuningPolicy says whether the operator looks for better settings of etcd. Apply is of earlier versions, and refused.
 // +kubebuilder:validation:Enum=Off;Advise;Apply
+// +kubebuilder:validation:XValidation:rule="self != 'Apply'",message="the operator no longer changes settings of etcd by itself: use Advise, and write what status.recommendations says into spec.etcd"
 type TuningPolicy string
 
 const (
@@ -65,7 +66,8 @@ const (
 	TuningOff TuningPolicy = "Off"
 	// TuningAdvise writes them into the status.
 	TuningAdvise TuningPolicy = "Advise"
-	// TuningApply puts those into effect that have stood in the status for ten minutes.
+	// TuningApply is that of clusters of earlier versions, which put recommendations into effect: those of status.tuned stay so. Otherwise
+	// it is Advise.
 	TuningApply TuningPolicy = "Apply"
 )
 
@@ -92,7 +94,7 @@ type Recommendation struct {
 	Since metav1.Time `json:"since,omitzero"`
 }
 
-// Fields that recommendations name: those that tuning has values for, and SettingRequests, which is never put into effect.
+// Fields that recommendations name: those of etcd, and SettingRequests.
 const (
 	SettingRequests      = "resources.requests"
 	SettingHeartbeat     = "etcd.heartbeatInterval"
@@ -100,8 +102,8 @@ const (
 	SettingSnapshotCount = "etcd.snapshotCount"
 )
 
-// EtcdSettings are those that members run with: spec.etcd, and what tuning: Apply has put in the place of fields that still have the value
-// that it was recommended for.
+// EtcdSettings are those that members run with: spec.etcd, and what an earlier version has put in the place of fields that still have the
+// value that it was recommended for.
 func (c *EtcdCluster) EtcdSettings() EtcdSettings {
 	settings := c.Spec.Etcd
 	for _, r := range c.Tuned() {

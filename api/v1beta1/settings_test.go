@@ -40,7 +40,11 @@ var etcdSettings = []refusal{
 		says: "autoscale.max.cpu needs resources.limits.cpu, or else resources.requests.cpu, to begin with, and must not be below it",
 	},
 	{
-		name: "autoscale without resources", bad: "{autoscale: {max: {cpu: 2}}}", good: "{tuning: Apply}", says: "autoscale.max.cpu needs",
+		name: "autoscale without resources", bad: "{autoscale: {max: {cpu: 2}}}", good: "{tuning: Advise}", says: "autoscale.max.cpu needs",
+	},
+	{
+		name: "settings that change by themselves", bad: "{tuning: Apply}", good: `{tuning: "Off"}`,
+		says: "spec.tuning|use Advise, and write what status.recommendations says into spec.etcd",
 	},
 	{
 		name: "election above 50s", bad: "{etcd: {electionTimeout: 50001ms}}", good: "{etcd: {electionTimeout: 50s}}",

@@ -239,7 +239,7 @@ type EtcdClusterStatus struct {
 	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Autoscale",order=131
 	Autoscale *AutoscaleStatus `json:"autoscale,omitempty"`
 
-	// tuned are recommendations that tuning: Apply has put into effect. Each counts until its field in the spec is changed, and while
+	// tuned are recommendations that an earlier version has put into effect. Each counts until its field in the spec is changed, and while
 	// tuning is Apply.
 	// +optional
 	// +listType=map

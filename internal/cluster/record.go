@@ -23,7 +23,6 @@ type Record struct {
 	Defragmenting    Defragmenting
 	Replacing        Replacing // the last member that was replaced because it stayed slow
 	Scaled           Scaled    // compute resources instead of those of the spec
-	Tuned            []Advice  // in effect, instead of what the spec says
 	Adopting         Adopting  // the running cluster that becomes this one
 	TLS              TLSState  // by which schemes members are found and serve
 	Grown            int64     // bytes that volumes have been given beyond the spec; 0 if they have not

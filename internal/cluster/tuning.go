@@ -22,9 +22,6 @@ type Advice struct {
 	Since                     int64 // when it was first given, in seconds since 1970
 }
 
-// Text is the change that is advised.
-func (a Advice) Text() string { return fmt.Sprintf("%s from %s to %s", a.Setting, a.Now, a.Wanted) }
-
 // Limits and defaults of etcd (https://etcd.io/docs/v3.6/tuning/). Nothing below the defaults is advised: it costs traffic and CPU, and a
 // busy machine loses its leader for it.
 const (

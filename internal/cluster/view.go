@@ -74,8 +74,6 @@ type View struct {
 	Speeds []Speed
 	// Advice is which settings of etcd would be better otherwise.
 	Advice []Advice
-	// Tuning are those of them that are to be put into effect now.
-	Tuning []Advice
 	// Usages are what members have used, if they were asked for that at this look.
 	Usages []Usage
 	// Scaling is what the compute resources of members are to become.

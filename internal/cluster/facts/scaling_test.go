@@ -198,16 +198,16 @@ func (s *scene) small(name string) {
 	pod.Status.ContainerStatuses[0].Resources = specs.Etcd(pod).Resources.DeepCopy()
 }
 
-// TestOldClustersAreTold: that their members ask for nothing is said, and never put into effect.
+// TestOldClustersAreTold: that their members ask for nothing is said, and changes no Pod.
 func TestOldClustersAreTold(t *testing.T) {
 	s := newScene(t)
-	s.c.Spec.Resources, s.c.Spec.Tuning = v1beta1.Resources{}, v1beta1.TuningApply
+	s.c.Spec.Resources = v1beta1.Resources{}
 	s.c.Status.Recommendations = []v1beta1.Recommendation{{
 		Setting: v1beta1.SettingRequests, Now: "none", Wanted: v1beta1.DefaultRequestsText, Since: metav1.NewTime(now.Add(-time.Hour)),
 	}}
 	v := s.timedLook(&memory.Cluster{}, 0)
-	if len(v.Advice) != 1 || v.Advice[0].Setting != v1beta1.SettingRequests || len(v.Tuning) > 0 {
-		t.Errorf("advice %v, tuning %v", v.Advice, v.Tuning)
+	if len(v.Advice) != 1 || v.Advice[0].Setting != v1beta1.SettingRequests {
+		t.Errorf("advice %v", v.Advice)
 	}
 	if change := s.member("a-1").Pod.Change; change != cluster.Same {
 		t.Errorf("a-1 is to change: %v", change)

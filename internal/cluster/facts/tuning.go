@@ -10,10 +10,6 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
 
-// ripe is for how long advice has to stand in the status before it is put into effect: long enough to be seen there, and to end if what was
-// measured was a moment.
-const ripe = 10 * time.Minute
-
 // advice is which settings of etcd would be better otherwise. What was measured is not the same for ever: advice that has changed by less
 // than a quarter stays as it is.
 func advice(c *v1beta1.EtcdCluster, roundTrip time.Duration, entry int64, now time.Time) []cluster.Advice {
@@ -69,17 +65,8 @@ func kept(c *v1beta1.EtcdCluster, trips, entries bool) []cluster.Advice {
 	return all
 }
 
-// tuning is the advice that is to be put into effect now, all of it at once: each change restarts all members.
-func tuning(c *v1beta1.EtcdCluster, all []cluster.Advice, now time.Time) []cluster.Advice {
-	isRipe := func(a cluster.Advice) bool { return now.Sub(time.Unix(a.Since, 0)) >= ripe }
-	if c.Spec.Tuning != v1beta1.TuningApply || !slices.ContainsFunc(all, isRipe) {
-		return nil
-	}
-	return all
-}
-
 // asksForNothing is advice for a cluster of three or more that was made by an earlier version, whose members ask for nothing although the
-// user has not said so. It is never put into effect: members would restart.
+// user has not said so.
 func asksForNothing(c *v1beta1.EtcdCluster, now time.Time) []cluster.Advice {
 	const least = 3
 	asked := c.MemberResources()
@@ -97,13 +84,4 @@ func asksForNothing(c *v1beta1.EtcdCluster, now time.Time) []cluster.Advice {
 		Why: "members that ask for nothing are evicted first, and get no processor time on a busy node: set spec.resources, for which they " +
 			"restart one at a time, or write resources: {} if that is meant",
 	}}
-}
-
-// tuned is what is in effect in the place of the spec.
-func tuned(c *v1beta1.EtcdCluster) []cluster.Advice {
-	var all []cluster.Advice
-	for _, r := range c.Tuned() {
-		all = append(all, adviceOf(r))
-	}
-	return all
 }

@@ -61,6 +61,11 @@ func TestUpdateLeavesMembersAlone(t *testing.T) {
 			s.c.Status.Bootstrap.Adopted = true // its volumes were there
 			sized(800, 400)(s)
 		}, known: map[string]string{"0.8.0": "defragment a-1"}},
+		"tuned": {set: func(s *scene) {
+			s.c.Spec.Tuning, s.c.Spec.Etcd.HeartbeatInterval.Duration = v1beta1.TuningApply, 100*time.Millisecond
+			s.c.Spec.Etcd.ElectionTimeout.Duration = time.Second
+			s.c.Status.Tuned = []v1beta1.Recommendation{{Setting: v1beta1.SettingElection, Now: "1s", Wanted: "2.5s"}}
+		}},
 		"hibernating": {set: func(s *scene) {
 			s.drop("Pod a-0", "Pod a-1", "Pod a-2")
 			s.c.Spec.Size = ptr.To[int32](0)

@@ -48,7 +48,6 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 	j.leaveCramped(remembered)
 	j.v.Scaling = scaling(s, j.v, remembered)
 	j.v.Advice = advice(s.Cluster, remembered.RoundTrip(), remembered.EntrySize(), s.Now)
-	j.v.Tuning = tuning(s.Cluster, j.v.Advice, s.Now)
 	j.v.Advice = append(j.v.Advice, asksForNothing(s.Cluster, s.Now)...)
 	return j.v
 }
@@ -170,7 +169,7 @@ func record(c *v1beta1.EtcdCluster) cluster.Record {
 	if last := c.Status.SlowReplacement; last != nil {
 		r.Replacing = cluster.Replacing{Member: last.Member, Why: last.Why, Since: last.Since.Unix()}
 	}
-	r.Tuned, r.Adopting, r.TLS = tuned(c), recordedSources(c), tlsState(c)
+	r.Adopting, r.TLS = recordedSources(c), tlsState(c)
 	if d := c.Status.Defragmenting; d != nil {
 		r.Defragmenting = cluster.Defragmenting{Member: d.Member, Pod: d.PodUID, Size: d.Size.Value()}
 	}

@@ -134,8 +134,6 @@ func (w *world) hash() uint64 {
 	writeAll(&h, v.Misfits)
 	writeAll(&h, v.Refused)
 	writeAll(&h, v.Foreign)
-	writeAll(&h, v.Tuning)
-	writeAll(&h, v.Record.Tuned)
 	if a, r := &v.Adoption, &v.Record.Adopting; a.Wanted || a.Undo || a.Held || a.Sleepy || a.Keeps ||
 		a.Unreachable+a.Unfit+a.ClusterID != "" || a.At != 0 || len(a.Volumes) > 0 ||
 		len(a.Sources)+len(a.Services)+len(r.Sources) > 0 || a.Workload != (cluster.Workload{}) || r.Begun+r.Ended != 0 {

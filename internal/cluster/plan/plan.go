@@ -137,7 +137,6 @@ var changes = policy{
 		rule("keep room for the database", keepRoom, "refuses a quota that is smaller than a member's database"),
 		rule("wait for the backup", awaitBackup, "waits until the backup is verified that something waits for"),
 		rule("prepare the version", prepareVersion, "enables etcd's downgrade, or waits for etcd between two minor versions"),
-		rule("tune etcd", tune, "writes recommended settings into the status that are to be put into effect: members then restart with them"),
 		rule("roll out", rollOut, "brings one outdated member at a time to the spec, the leader last"),
 	),
 	under("then clean up",

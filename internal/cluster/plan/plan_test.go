@@ -78,7 +78,7 @@ var arguments = []string{
 	"newer", "next", "not-root",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "relieved",
 	"request", "revision",
-	"growth", "history", "no-member", "nospace", "revoking", "rollback", "rotate", "scaling", "self", "size", "slow", "tuning",
+	"growth", "history", "no-member", "nospace", "revoking", "rollback", "rotate", "scaling", "self", "size", "slow",
 	"tls", "tls-held", "tls-window", "restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread",
 	"unwanted", "version",
 }
@@ -199,9 +199,6 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	}
 	if d.HasArg("growth") {
 		v.Growth = cluster.Growth{Size: 1280 << 20, Why: "the data of a-0 takes 95 % of its quota"}
-	}
-	if d.HasArg("tuning") {
-		v.Tuning = []cluster.Advice{{Setting: "etcd.electionTimeout", Now: "1s", Wanted: "2.5s", Why: "the round trip is 250ms"}}
 	}
 	if d.HasArg("scaling") {
 		v.Scaling = cluster.Scaling{Size: cluster.Computing{Memory: 384 << 20}, Why: "the etcd of a-0 has used 210 MiB of 256 MiB"}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 )
@@ -118,23 +117,6 @@ func RecordGrowth(v cluster.View) Step {
 	fact := v.Record
 	fact.Grown = v.Growth.Size
 	return Record{Fact: fact, What: fmt.Sprintf("grow volumes to %s: %s", mebibytes(v.Growth.Size), v.Growth.Why), Event: "VolumesGrowing"}
-}
-
-// RecordTuning writes into the status which settings members run with instead of those of the spec: their Pods are then outdated.
-func RecordTuning(v cluster.View) Step {
-	fact := v.Record
-	fact.Tuned = slices.Clone(fact.Tuned)
-	var changes []string
-	for _, a := range v.Tuning {
-		changes = append(changes, a.Text())
-		if i := slices.IndexFunc(fact.Tuned, func(t cluster.Advice) bool { return t.Setting == a.Setting }); i >= 0 {
-			a.Now = fact.Tuned[i].Now // the spec's, for which it counts
-			fact.Tuned[i] = a
-			continue
-		}
-		fact.Tuned = append(fact.Tuned, a)
-	}
-	return Record{Fact: fact, What: "change " + list(changes) + ": " + v.Tuning[0].Why, Event: "Tuned"}
 }
 
 // RecordScaling writes into the status what compute resources members are given beyond the spec, and that one of them cannot have it.

@@ -69,14 +69,6 @@ func rollOut(v cluster.View) Step {
 	}
 }
 
-// tune is asked while all is well: what it changes restarts every member.
-func tune(v cluster.View) Step {
-	if len(v.Tuning) == 0 || isBusy(v) {
-		return nil
-	}
-	return RecordTuning(v)
-}
-
 // scale is asked early: a member that lacks memory is not well.
 func scale(v cluster.View) Step {
 	if v.Scaling.Why == "" {

@@ -275,10 +275,6 @@ func (w *world) remember(fact cluster.Record) {
 	if fact.RolledBack != was.RolledBack {
 		w.view.Want.Version = fact.RolledBack.Version
 	}
-	if !slices.Equal(fact.Tuned, was.Tuned) {
-		w.view.Tuning = nil
-		w.outdate(func(f *fate) { f.stale = true })
-	}
 	if fact.Replacing != was.Replacing {
 		w.view.Outworn = cluster.Replacing{}
 		for i := range w.view.Members {

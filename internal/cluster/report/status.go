@@ -35,6 +35,7 @@ func Status(c *v1beta1.EtcdCluster, v cluster.View, step plan.Step, err error) v
 	}
 	if err == nil {
 		remember(&status, v, step)
+		status.Tuned = c.Tuned() // what of it is still in effect
 		v, step = afterFormation(v, step)
 		v = chosenOnly(v, step)
 	}
@@ -103,7 +104,6 @@ func remember(status *v1beta1.EtcdClusterStatus, v cluster.View, step plan.Step)
 	if v.Record.RolledBack.Version == "" {
 		status.Rollback = nil // what failed is no longer wanted
 	}
-	status.Tuned = recommendations(v.Record.Tuned) // what of it is still in effect
 	if s, records := step.(plan.Record); records {
 		write(status, v.Record, s.Fact)
 		defragmented(status, v, s)
@@ -148,7 +148,6 @@ func write(status *v1beta1.EtcdClusterStatus, was, is cluster.Record) {
 	if is.Grown > was.Grown {
 		status.GrownSize = resource.NewQuantity(is.Grown, resource.BinarySI)
 	}
-	status.Tuned = recommendations(is.Tuned)
 	adopting(status, was.Adopting, is.Adopting)
 	if is.Replacing != was.Replacing {
 		status.SlowReplacement = &v1beta1.SlowReplacement{

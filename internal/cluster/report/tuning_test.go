@@ -10,7 +10,7 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/cluster/report"
 )
 
-// TestTuningInStatus: advice is in the status, and what of it is in effect, which only a record changes.
+// TestTuningInStatus: advice is in the status, and so is what an earlier version has put into effect, until the spec is changed.
 func TestTuningInStatus(t *testing.T) {
 	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	longer := cluster.Advice{Setting: v1beta1.SettingElection, Now: "1s", Wanted: "2s", Why: "because", Since: at.Unix()}
@@ -20,17 +20,13 @@ func TestTuningInStatus(t *testing.T) {
 	if got := c.Status.Recommendations; len(got) != 1 || got[0].Wanted != "2s" || !got[0].Since.Time.Equal(at) {
 		t.Errorf("recommended: %v", got)
 	}
-	if len(c.Status.Tuned) > 0 {
-		t.Errorf("tuned before it is recorded: %v", c.Status.Tuned)
+	c.Spec.Tuning, c.Spec.Etcd.ElectionTimeout.Duration, c.Status.Tuned = v1beta1.TuningApply, time.Second, c.Status.Recommendations
+	if c.Status = report.Status(c, v, plan.Done{}, nil); len(c.Status.Tuned) != 1 {
+		t.Errorf("forgotten: %v", c.Status.Tuned)
 	}
-	v.Tuning, v.Advice = v.Advice, nil
-	c.Status = report.Status(c, v, plan.RecordTuning(v), nil)
-	if got := c.Status.Tuned; len(got) != 1 || got[0].Wanted != "2s" || len(c.Status.Recommendations) > 0 {
-		t.Errorf("tuned: %v, recommended: %v", got, c.Status.Recommendations)
-	}
-	c.Status = report.Status(c, v, plan.Done{}, nil)
-	if len(c.Status.Tuned) > 0 {
-		t.Errorf("still tuned when the record has it no more: %v", c.Status.Tuned)
+	c.Spec.Etcd.ElectionTimeout.Duration = 3 * time.Second
+	if c.Status = report.Status(c, v, plan.Done{}, nil); len(c.Status.Tuned) > 0 {
+		t.Errorf("still tuned after a change of the spec: %v", c.Status.Tuned)
 	}
 }
 
