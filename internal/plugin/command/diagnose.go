@@ -6,12 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,9 +19,9 @@ func (a *app) diagnose() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "diagnose [CLUSTER]", Short: "Say what is wrong with a cluster and what to do, the worst first",
-		Long: "Read all that you may read about a cluster, and say what is wrong and what to do: first what takes the service down, then what\n" +
-			"puts data at risk, what has lost its redundancy, what will be a problem, and hints. What could not be read is named.\n" +
-			"Without a name, all clusters of the namespace.\n\n" +
+		Long: "Rank what the conditions of a cluster, of its backups and of its store say, and the warnings of the last hour: first what\n" +
+			"takes the service down, then what puts data at risk, what has lost its redundancy, what will be a problem, and hints; each with\n" +
+			"what to do and a command that shows more. What could not be read is named. Without a name, all clusters of the namespace.\n\n" +
 			"Exit code 2: something is worse than a hint.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -96,7 +92,7 @@ func (a *app) pronounce(all []diagnosis.Diagnosis, asJSON, one bool) error {
 	return nil
 }
 
-// reader reads the facts about a cluster. What cannot be read is a fact, too: not everybody may read nodes.
+// reader reads the facts about a cluster. What cannot be read is a fact, too: not everybody may read events.
 type reader struct {
 	*Kubernetes
 	facts diagnosis.Facts
@@ -114,71 +110,27 @@ func (r *reader) took(part diagnosis.Part, err error) bool {
 }
 
 func (r *reader) read(ctx context.Context) {
-	f, within := &r.facts, client.InNamespace(r.facts.Cluster.Namespace)
-	of := client.MatchingLabels{v1beta1.LabelCluster: f.Cluster.Name}
-	f.Pods = listed(ctx, r, diagnosis.Pods, &corev1.PodList{}, func(l *corev1.PodList) []corev1.Pod { return l.Items }, within, of)
-	f.Claims = listed(ctx, r, diagnosis.Claims, &corev1.PersistentVolumeClaimList{},
-		func(l *corev1.PersistentVolumeClaimList) []corev1.PersistentVolumeClaim { return l.Items }, within, of)
-	r.readVolumes(ctx)
-	f.Nodes = listed(ctx, r, diagnosis.Nodes, &corev1.NodeList{}, func(l *corev1.NodeList) []corev1.Node { return l.Items })
-	f.Backups = listed(ctx, r, diagnosis.Backups, &v1beta1.EtcdBackupList{},
-		func(l *v1beta1.EtcdBackupList) []v1beta1.EtcdBackup { return l.Items }, within)
-	f.Stores = listed(ctx, r, diagnosis.Stores, &v1beta1.EtcdBackupStoreList{},
-		func(l *v1beta1.EtcdBackupStoreList) []v1beta1.EtcdBackupStore { return l.Items }, within)
-	f.Restores = listed(ctx, r, diagnosis.Restores, &v1beta1.EtcdRestoreList{},
-		func(l *v1beta1.EtcdRestoreList) []v1beta1.EtcdRestore { return l.Items }, within)
-	f.Policies = listed(ctx, r, diagnosis.Policies, &networkingv1.NetworkPolicyList{},
-		func(l *networkingv1.NetworkPolicyList) []networkingv1.NetworkPolicy { return l.Items }, within)
-	f.Budgets = listed(ctx, r, diagnosis.Budgets, &policyv1.PodDisruptionBudgetList{},
-		func(l *policyv1.PodDisruptionBudgetList) []policyv1.PodDisruptionBudget { return l.Items }, within)
-	f.Events = listed(ctx, r, diagnosis.Events, &corev1.EventList{}, func(l *corev1.EventList) []corev1.Event { return l.Items }, within)
+	var backups v1beta1.EtcdBackupList
+	var stores v1beta1.EtcdBackupStoreList
+	var restores v1beta1.EtcdRestoreList
+	var events corev1.EventList
+	within := client.InNamespace(r.facts.Cluster.Namespace)
+	r.took(diagnosis.Backups, r.List(ctx, &backups, within))
+	r.took(diagnosis.Stores, r.List(ctx, &stores, within))
+	r.took(diagnosis.Restores, r.List(ctx, &restores, within))
+	r.took(diagnosis.Events, r.List(ctx, &events, within))
+	f := &r.facts
+	f.Backups, f.Stores, f.Restores, f.Events = backups.Items, stores.Items, restores.Items, events.Items
 	r.readOperator(ctx)
 }
 
-// listed are the objects of a part.
-func listed[L client.ObjectList, T any](ctx context.Context, r *reader, part diagnosis.Part, list L, items func(L) []T,
-	options ...client.ListOption,
-) []T {
-	if !r.took(part, r.List(ctx, list, options...)) {
-		return nil
-	}
-	return items(list)
-}
-
-// readVolumes reads what the claims are bound to, one by one: others are nobody's business here.
-func (r *reader) readVolumes(ctx context.Context) {
-	for _, claim := range r.facts.Claims {
-		if claim.Spec.VolumeName == "" {
-			continue
-		}
-		var volume corev1.PersistentVolume
-		err := r.Get(ctx, client.ObjectKey{Name: claim.Spec.VolumeName}, &volume)
-		if apierrors.IsNotFound(err) {
-			continue // the phase of the claim says so
-		}
-		if err != nil {
-			r.took(diagnosis.Volumes, err)
-			return
-		}
-		r.facts.Volumes = append(r.facts.Volumes, volume)
-	}
-	r.took(diagnosis.Volumes, nil)
-}
-
-// readOperator reads the Deployment and the Lease of the installation that manages the cluster.
+// readOperator reads the Lease of the installation that manages the cluster.
 func (r *reader) readOperator(ctx context.Context) {
 	f := &r.facts
 	namespace, name := f.Operator()
 	if namespace == "" {
 		f.Unread = append(f.Unread, "the operator: status.operator of the EtcdCluster does not say where it runs")
 		return
-	}
-	deployments := listed(ctx, r, diagnosis.Deployments, &appsv1.DeploymentList{},
-		func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items }, client.InNamespace(namespace))
-	for _, d := range deployments {
-		if d.Spec.Template.Labels["app.kubernetes.io/name"] == operatorName {
-			f.Deployments = append(f.Deployments, d)
-		}
 	}
 	var lease coordinationv1.Lease
 	err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &lease)

@@ -27,32 +27,30 @@ func TestDiagnoseEnds(t *testing.T) {
 		wantExit(t, w.run(t.Context(), "diagnose", name), want)
 	}
 	wantExit(t, w.run(t.Context(), "diagnose"), Unwell)
-	wantText(t, &w.out, "default/well: Healthy", "Nothing is wrong beside these hints", "default/lost: QuorumLost", "THE SERVICE IS DOWN")
+	wantText(t, &w.out, "default/well: Healthy", "Nothing is wrong.", "default/lost: QuorumLost", "THE SERVICE IS DOWN")
 	wantExit(t, w.run(t.Context(), "diagnose", "-n", "empty"), Done)
 	wantText(t, &w.err, "there is no EtcdCluster in namespace empty")
 	wantExit(t, w.run(t.Context(), "diagnose", "-o", "yaml"), Failed)
 }
 
-// TestDiagnoseReads: the Pods and volumes of the cluster, the nodes, and the operator that manages it.
+// TestDiagnoseReads: backups, stores and events of the namespace, and the Lease of the operator that manages the cluster.
 func TestDiagnoseReads(t *testing.T) {
 	c := cluster("a", available)
 	c.Status.Operator = "operators/the-lease"
 	c.Status.Members = []v1beta1.MemberStatus{{Name: "a-0"}}
-	labels := map[string]string{v1beta1.LabelCluster: "a", v1beta1.LabelMember: "a-0"}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a-0", Labels: labels}, Spec: corev1.PodSpec{NodeName: "n1"}}
-	claim := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a-0", Labels: labels},
-		Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "pv"},
+	warning := &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "e"}, Type: corev1.EventTypeWarning, Reason: "FailedMount",
+		LastTimestamp:  metav1.NewTime(noon),
+		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "a-0"},
 	}
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "operators", Name: "the-lease"}}
 	lease.Spec.HolderIdentity, lease.Spec.RenewTime = ptr.To("o"), ptr.To(metav1.NewMicroTime(noon.Add(-time.Hour)))
-	w := newWorld(t, c, pod, claim, &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "pv"}}, lease,
-		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
+	w := newWorld(t, c, warning, lease, store("offsite"))
 	wantExit(t, w.run(t.Context(), "diagnose", "a", "-o", "json"), Unwell)
-	wantText(t, &w.out, "its node n1 is not in Kubernetes", "namespace operators has no Deployment of the operator",
-		"1 PersistentVolumeClaims", "1 PersistentVolumes")
+	wantText(t, &w.out, "no replica of the operator holds Lease operators/the-lease", "kubectl get pods -n operators", "Pod a-0: FailedMount",
+		"1 EtcdBackupStores")
 	var d diagnosis.Diagnosis
-	if err := json.Unmarshal(w.out.Bytes(), &d); err != nil || d.Name != "a" || len(d.Findings) < 3 || len(d.Unread) > 0 {
+	if err := json.Unmarshal(w.out.Bytes(), &d); err != nil || d.Name != "a" || len(d.Findings) != 2 || len(d.Unread) > 0 {
 		t.Error(d, err)
 	}
 }
@@ -62,13 +60,13 @@ func TestDiagnoseWithoutRights(t *testing.T) {
 	w := newWorld(t, cluster("a", available))
 	w.client = interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
-			if _, is := list.(*corev1.NodeList); is {
-				return apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", nil)
+			if _, is := list.(*corev1.EventList); is {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", nil)
 			}
 			return c.List(ctx, list, options...)
 		},
 	})
 	wantExit(t, w.run(t.Context(), "diagnose", "a"), Done)
-	wantText(t, &w.out, "COULD NOT BE READ", "Nodes could not be read: nodes is forbidden", "status.operator of the EtcdCluster does not say",
-		"0 Pods")
+	wantText(t, &w.out, "COULD NOT BE READ", "Events could not be read: events is forbidden",
+		"status.operator of the EtcdCluster does not say", "0 EtcdBackups")
 }

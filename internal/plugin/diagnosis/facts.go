@@ -1,5 +1,6 @@
-// Package diagnosis says what is wrong with a cluster and what to do, the worst first: facts that were read → findings.
+// Package diagnosis ranks what conditions and events say of a cluster, the worst first, and adds what to do and a command to run.
 //
+// It judges nothing by itself: what the operator concludes is in its conditions, and what is measured over time is for alerts.
 // It must never do I/O: what it says follows from objects and from the time that it is given. What could not be read proves nothing.
 package diagnosis
 
@@ -9,11 +10,8 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/plugin/screen"
@@ -24,42 +22,27 @@ type Part string
 
 // The parts.
 const (
-	Pods        Part = "Pods"
-	Claims      Part = "PersistentVolumeClaims"
-	Volumes     Part = "PersistentVolumes"
-	Nodes       Part = "Nodes"
-	Backups     Part = "EtcdBackups"
-	Stores      Part = "EtcdBackupStores"
-	Restores    Part = "EtcdRestores"
-	Policies    Part = "NetworkPolicies"
-	Budgets     Part = "PodDisruptionBudgets"
-	Events      Part = "Events"
-	Deployments Part = "Deployments of the operator"
-	Lease       Part = "the Lease of the operator"
+	Backups  Part = "EtcdBackups"
+	Stores   Part = "EtcdBackupStores"
+	Restores Part = "EtcdRestores"
+	Events   Part = "Events"
+	Lease    Part = "the Lease of the operator"
 )
 
-// Recent is how old an event or the end of a container may be to be of interest.
+// Recent is how old an event may be to be of interest.
 const Recent = time.Hour
 
 // Facts are what was read about one cluster, at a time.
 type Facts struct {
 	Now     time.Time
 	Cluster v1beta1.EtcdCluster
-	// Pods and Claims are those of its members; Policies, Budgets, Backups, Stores, Restores and Events all of its namespace.
-	Pods     []corev1.Pod
-	Claims   []corev1.PersistentVolumeClaim
-	Policies []networkingv1.NetworkPolicy
-	Budgets  []policyv1.PodDisruptionBudget
+	// Backups, Stores, Restores and Events are all of its namespace.
 	Backups  []v1beta1.EtcdBackup
 	Stores   []v1beta1.EtcdBackupStore
 	Restores []v1beta1.EtcdRestore
 	Events   []corev1.Event
-	// Volumes are those that Claims are bound to, and Nodes all.
-	Volumes []corev1.PersistentVolume
-	Nodes   []corev1.Node
-	// Deployments and Lease are of the installation of the operator that status.operator names; Lease is nil if there is none.
-	Deployments []appsv1.Deployment
-	Lease       *coordinationv1.Lease
+	// Lease is of the installation of the operator that status.operator names; nil if there is none.
+	Lease *coordinationv1.Lease
 	// Read are the parts that were read, in the order of reading, and Unread why the others were not.
 	Read   []Part
 	Unread []string
@@ -67,29 +50,6 @@ type Facts struct {
 
 // knows says whether the part was read: only then what is not there is missing.
 func (f Facts) knows(p Part) bool { return slices.Contains(f.Read, p) }
-
-// pod is that of a member.
-func (f Facts) pod(member string) *corev1.Pod {
-	return find(f.Pods, func(p corev1.Pod) bool { return p.Name == member })
-}
-
-// claim is that of a member, unless it was set aside.
-func (f Facts) claim(member string) *corev1.PersistentVolumeClaim {
-	return find(f.Claims, func(c corev1.PersistentVolumeClaim) bool {
-		return c.Labels[v1beta1.LabelMember] == member && !isSetAside(c)
-	})
-}
-
-func (f Facts) node(name string) *corev1.Node {
-	return find(f.Nodes, func(n corev1.Node) bool { return n.Name == name })
-}
-
-func find[T any](all []T, is func(T) bool) *T {
-	if i := slices.IndexFunc(all, is); i >= 0 {
-		return &all[i]
-	}
-	return nil
-}
 
 // backups are those of the cluster, the newest first.
 func (f Facts) backups() []v1beta1.EtcdBackup {
@@ -134,8 +94,7 @@ func (f Facts) isAbout(o corev1.ObjectReference) bool {
 	case "EtcdCluster", "PodDisruptionBudget":
 		return o.Name == f.Cluster.Name
 	case "Pod", "PersistentVolumeClaim":
-		return slices.ContainsFunc(f.Cluster.Status.Members, func(m v1beta1.MemberStatus) bool { return m.Name == o.Name }) ||
-			slices.ContainsFunc(f.Claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == o.Name })
+		return slices.ContainsFunc(f.Cluster.Status.Members, func(m v1beta1.MemberStatus) bool { return m.Name == o.Name })
 	}
 	return false
 }
@@ -156,9 +115,4 @@ func lastSeen(e corev1.Event) time.Time {
 func (f Facts) Operator() (namespace, lease string) {
 	namespace, lease, _ = strings.Cut(f.Cluster.Status.Operator, "/")
 	return namespace, lease
-}
-
-func isSetAside(c corev1.PersistentVolumeClaim) bool {
-	_, is := c.Labels[v1beta1.LabelQuarantined]
-	return is
 }

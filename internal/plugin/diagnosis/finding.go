@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/etcd-operator/etcd-operator/internal/plugin/screen"
 )
@@ -35,12 +36,14 @@ const Manual = "https://github.com/etcd-operator/etcd-operator/blob/main/docs/"
 // Finding is one thing that is wrong.
 type Finding struct {
 	Severity Severity `json:"severity"`
-	// What is true: a sentence.
+	// What is true, as a condition, an event or the Lease of the operator says it.
 	What string `json:"what"`
 	// Do is what a person does about it.
 	Do string `json:"do"`
+	// Run is a command that shows more of it.
+	Run string `json:"run"`
 	// Page explains it, below docs/; a runbook where there is one. In JSON and in the text it is an address.
-	Page string `json:"page,omitempty"`
+	Page string `json:"page"`
 }
 
 // Diagnosis is what kubectl etcd diagnose says of one cluster. Its JSON is what scripts read.
@@ -56,10 +59,9 @@ type Diagnosis struct {
 	Unread []string `json:"unread,omitempty"`
 }
 
-// checks are asked in this order; findings of one severity stay in it. What a cause explains comes after its cause.
+// checks are asked in this order; findings of one severity stay in it.
 var checks = []func(Facts) []Finding{
-	conditions, lostQuorum, members, unknownMembers, volumes, nodes, room, computing, authorities, backups, stores, restores,
-	operator, policies, budgets, versions, warned,
+	conditions, operator, newest, stores, restores, warned,
 }
 
 // Of is the diagnosis of a cluster.
@@ -77,8 +79,9 @@ func Of(f Facts) Diagnosis {
 	}
 	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
 	for i, one := range d.Findings {
-		if one.Page != "" {
-			d.Findings[i].Page = Manual + one.Page
+		d.Findings[i].Page = Manual + one.Page
+		if d.Findings[i].Run = strings.ReplaceAll(one.Run, "CLUSTER", f.Cluster.Name); !strings.Contains(one.Run, " -n ") {
+			d.Findings[i].Run += " -n " + f.Cluster.Namespace
 		}
 	}
 	d.Healthy = !slices.ContainsFunc(d.Findings, func(one Finding) bool { return one.Severity != Hint })
@@ -86,6 +89,3 @@ func Of(f Facts) Diagnosis {
 }
 
 func rank(s Severity) int { return slices.Index(severities, s) }
-
-// one is a list of one finding.
-func one(s Severity, what, do, page string) []Finding { return []Finding{{s, what, do, page}} }

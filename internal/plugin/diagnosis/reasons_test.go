@@ -82,8 +82,8 @@ func TestEveryReasonHasAFinding(t *testing.T) {
 				t.Errorf("%s %s is %s", condition, reason, to.severity)
 			case !isFine && !strings.Contains(said, "message of "+reason):
 				t.Errorf("%s %s is not said:\n%s", condition, reason, said)
-			case !isFine && (to.do == "" || to.page == ""):
-				t.Errorf("%s %s does not say what to do, or has no page", condition, reason)
+			case !isFine && (to.do == "" || to.run == "" || to.page == ""):
+				t.Errorf("%s %s does not say what to do or run, or has no page", condition, reason)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func TestEveryPageExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := regexp.MustCompile(`"((?:runbooks|operations)/[A-Za-z-]+\.md|install\.md)(#[a-z0-9-]+)?"`)
+	page := regexp.MustCompile(`"((?:runbooks|operations)/[A-Za-z-]+\.md)(#[a-z0-9-]+)?"`)
 	found := 0
 	for _, name := range files {
 		code, err := os.ReadFile(name)
@@ -128,7 +128,7 @@ func TestEveryPageExists(t *testing.T) {
 			}
 		}
 	}
-	if found < 40 {
+	if found < 30 {
 		t.Errorf("only %d pages were found", found)
 	}
 }

@@ -27,12 +27,9 @@ func Text(d Diagnosis, width int) string {
 			last = f.Severity
 		}
 		screen.Sentences(&out, []string{fmt.Sprintf("%d. %s", i+1, f.What)}, width)
-		below := []string{"To do: " + f.Do}
-		if f.Page != "" {
-			below = append(below, "See: "+f.Page)
-		}
 		var lines strings.Builder
-		screen.Sentences(&lines, below, width-len(deeper))
+		screen.Sentences(&lines, []string{"To do: " + f.Do}, width-len(deeper))
+		fmt.Fprintf(&lines, "  Run: %s\n  See: %s\n", f.Run, f.Page) // whole lines: to be copied
 		for line := range strings.Lines(lines.String()) {
 			out.WriteString(deeper + line)
 		}
@@ -56,8 +53,7 @@ func read(f Facts) []string {
 	all := []string{"the EtcdCluster"}
 	for _, part := range f.Read {
 		count := map[Part]int{
-			Pods: len(f.Pods), Claims: len(f.Claims), Volumes: len(f.Volumes), Nodes: len(f.Nodes), Backups: len(f.backups()), Stores: len(f.Stores),
-			Restores: len(f.Restores), Policies: len(f.Policies), Budgets: len(f.Budgets), Events: len(f.Events), Deployments: len(f.Deployments),
+			Backups: len(f.backups()), Stores: len(f.Stores), Restores: len(f.Restores), Events: len(f.Events),
 		}
 		if part == Lease {
 			all = append(all, string(part))
