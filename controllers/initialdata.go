@@ -50,17 +50,14 @@ const sourceAgain = 15 * time.Second
 func (r *InitialDataReconciler) SetupWithManager(manager ctrl.Manager) error {
 	begins := func(object client.Object) bool {
 		c, is := object.(*v1beta1.EtcdCluster)
-		return is && !c.HasImported() && (c.WantsImport() || hasImportCondition(c))
+		return is && !c.HasImported() &&
+			(c.WantsImport() || meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionImported) != nil)
 	}
 	changes := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return begins(e.ObjectNew) && concernsContent(e) }}
 	err := ctrl.NewControllerManagedBy(manager).
 		For(&v1beta1.EtcdCluster{}, builder.WithPredicates(predicate.NewPredicateFuncs(begins), changes)).
 		Named("imports").WithOptions(options()).Complete(r)
 	return wrapped("set up the controller of imports", err)
-}
-
-func hasImportCondition(c *v1beta1.EtcdCluster) bool {
-	return meta.FindStatusCondition(c.Status.Conditions, v1beta1.ConditionImported) != nil
 }
 
 // dataLook is what one look at the keys that a cluster begins with has seen, and what it has written.

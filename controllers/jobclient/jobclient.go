@@ -75,15 +75,10 @@ func (t *Client) Create(ctx context.Context, job *batchv1.Job) error {
 	if err != nil || there == nil {
 		return err
 	}
-	if !metav1.IsControlledBy(there, owning(job)) {
+	if !metav1.IsControlledBy(there, &metav1.ObjectMeta{UID: job.OwnerReferences[0].UID}) {
 		return fmt.Errorf("create Job %s: another object has one of this name: delete it", job.Name)
 	}
 	return nil
-}
-
-// owning is the owner of a Job as an object.
-func owning(job *batchv1.Job) metav1.Object {
-	return &metav1.ObjectMeta{UID: job.OwnerReferences[0].UID}
 }
 
 func (t *Client) ensureAccount(ctx context.Context, namespace string) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/log"
 )
 
-// retained is what stays of the log of a cluster when a full backup of it is deleted: what leads on from those that stay, without a window,
-// so that whatever a restore has found, or is about to find, is there as long as its full backup. nil: all of it, because it is not known
+// retained is what stays of the log of a cluster when a full backup of it is deleted: what leads on from those that stay, so
+// that whatever a restore has found, or is about to find, is there as long as its full backup. nil: all of it, because it is not known
 // which history is the present one, or what one of the backups is of.
 func retained(seen Seen, path string) *log.Retained {
 	c := seen.Present
@@ -28,13 +28,13 @@ func retained(seen Seen, path string) *log.Retained {
 	if r.Lineage == "" || !isKnown {
 		return nil
 	}
-	var kept []log.Kept
+	var kept []log.KeptFrom
 	for _, b := range own {
 		for _, lineage := range continuous.Lineages(c, b.Status.ClusterID) {
-			kept = append(kept, log.Kept{Lineage: lineage, Base: log.Base{Revision: b.Status.Revision}})
+			kept = append(kept, log.KeptFrom{Lineage: lineage, Base: b.Status.Revision})
 		}
 	}
-	r.From = log.KeepFrom(kept, 0, seen.Now)
+	r.From = log.KeepFrom(kept)
 	if id := idOf(seen.Backup); id != "" && !slices.Contains(ids, id) {
 		r.Gone = id
 	}

@@ -7,7 +7,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	"google.golang.org/grpc"
 )
 
 // ErrNoLease means that etcd does not have the lease, or no longer.
@@ -25,11 +24,7 @@ func (p *Pool) Leases(owner string, target Target) (Leases, error) {
 	if err != nil {
 		return Leases{}, err
 	}
-	return newLeases(connection), nil
-}
-
-func newLeases(connection *grpc.ClientConn) Leases {
-	return Leases{etcdserverpb.NewLeaseClient(connection), etcdserverpb.NewKVClient(connection)}
+	return Leases{etcdserverpb.NewLeaseClient(connection), etcdserverpb.NewKVClient(connection)}, nil
 }
 
 // Grant makes a lease that ends after that time, unless it is kept alive. etcd counts in whole seconds.

@@ -6,14 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
-
-// Kept is a full backup that stays, and the history that it is of.
-type Kept struct {
-	Lineage string
-	Base
-}
 
 // KeptFrom is where what is kept of a lineage begins: the segments with anything after that revision, which is that of a full backup.
 type KeptFrom struct {
@@ -21,29 +14,13 @@ type KeptFrom struct {
 	Base    int64  `json:"base"`
 }
 
-// clockMargin is by how much the clock of the log's writer may be ahead of that of the process that made a full backup: what came before
-// the backup then has a later time.
-const clockMargin = 15 * time.Minute
-
-// KeepFrom says from where on the log of each lineage is needed so that data can be restored as it was at any time of the window before
-// now, or since the oldest full backup if the window is 0. It begins with the newest full backup that is older than the window: what leads
-// from older ones to that one is needed for no time of the window, and goes as a whole. A lineage without a full backup has no part in it.
-func KeepFrom(kept []Kept, window time.Duration, now time.Time) []KeptFrom {
-	kept = slices.Clone(kept)
-	slices.SortFunc(kept, func(a, b Kept) int {
-		return cmp.Or(cmp.Compare(a.Lineage, b.Lineage), cmp.Compare(a.Revision, b.Revision))
+// KeepFrom says from where on the log of each lineage is needed, of which these full backups stay: from the oldest one on. A lineage
+// without a full backup has no part in it.
+func KeepFrom(backups []KeptFrom) []KeptFrom {
+	oldestFirst := slices.SortedFunc(slices.Values(backups), func(a, b KeptFrom) int {
+		return cmp.Or(cmp.Compare(a.Lineage, b.Lineage), cmp.Compare(a.Base, b.Base))
 	})
-	var all []KeptFrom
-	for _, k := range kept {
-		last := len(all) - 1
-		switch {
-		case last < 0 || all[last].Lineage != k.Lineage:
-			all = append(all, KeptFrom{k.Lineage, k.Revision})
-		case window > 0 && k.Finished.Before(now.Add(-window-clockMargin)):
-			all[last].Base = k.Revision
-		}
-	}
-	return all
+	return slices.CompactFunc(oldestFirst, func(a, b KeptFrom) bool { return a.Lineage == b.Lineage })
 }
 
 // Retained is what is kept of the log of one cluster.

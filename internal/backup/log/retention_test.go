@@ -10,37 +10,22 @@ import (
 	"github.com/etcd-operator/etcd-operator/internal/backup/log"
 )
 
-// TestKeepFrom is the newest full backup that is older than the window, of each lineage by itself.
+// TestKeepFrom is the oldest full backup of each lineage.
 func TestKeepFrom(t *testing.T) {
-	at := func(lineage string, revision int64, hours int) log.Kept {
-		return log.Kept{Lineage: lineage, Base: log.Base{Revision: revision, Finished: noon.Add(time.Duration(hours) * time.Hour)}}
-	}
-	all := []log.Kept{at("b-0", 50, -9), at("a-0", 30, -2), at("a-0", 10, -6), at("a-0", 20, -4), at("a-0", 40, -1), at("b-0", 5, -10)}
-	for _, c := range []struct {
-		name   string
-		kept   []log.Kept
-		window time.Duration
-		want   []log.KeptFrom
-	}{
-		{"without a window", all, 0, []log.KeptFrom{{"a-0", 10}, {"b-0", 5}}},
-		{"three hours", all, 3 * time.Hour, []log.KeptFrom{{"a-0", 20}, {"b-0", 50}}},
-		{"none is older", all, 30 * time.Hour, []log.KeptFrom{{"a-0", 10}, {"b-0", 5}}},
-		{"exactly the window: it was not finished before", all, 4 * time.Hour, []log.KeptFrom{{"a-0", 10}, {"b-0", 50}}},
-		{"clocks may differ", all, 4*time.Hour - 14*time.Minute, []log.KeptFrom{{"a-0", 10}, {"b-0", 50}}},
-		{"by not so much", all, 4*time.Hour - 16*time.Minute, []log.KeptFrom{{"a-0", 20}, {"b-0", 50}}},
-		{"no backup", nil, time.Hour, nil},
-	} {
-		if got := log.KeepFrom(c.kept, c.window, noon); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, not %v", c.name, got, c.want)
-		}
+	all := []log.KeptFrom{{"b-0", 50}, {"a-0", 30}, {"a-0", 10}, {"a-0", 20}, {"b-0", 5}}
+	if got, want := log.KeepFrom(all), []log.KeptFrom{{"a-0", 10}, {"b-0", 5}}; !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
 	}
 	if all[0].Lineage != "b-0" {
 		t.Error("the argument was sorted")
 	}
+	if got := log.KeepFrom(nil); len(got) > 0 {
+		t.Errorf("without a backup: %v", got)
+	}
 }
 
-// TestWhatIsPromisedCanBeRestored, whatever was deleted of what expires, and wherever that was interrupted: each time of the window, and
-// each revision after the full backup with which it begins.
+// TestWhatIsPromisedCanBeRestored, whatever was deleted of what expires, and wherever that was interrupted: each time, and each revision,
+// after the oldest full backup that stays.
 func TestWhatIsPromisedCanBeRestored(t *testing.T) {
 	for seed := range uint64(12) {
 		random := rand.New(rand.NewPCG(seed, 3))
@@ -51,17 +36,19 @@ func TestWhatIsPromisedCanBeRestored(t *testing.T) {
 		s := store(t, batches, 1+int(seed)%4)
 		end := s.listed[len(s.listed)-1].Header
 		var bases []log.Base
-		var kept []log.Kept
 		for revision := int64(base); revision <= end.Last.Revision-1; revision += 1 + random.Int64N(25) {
 			b := log.Base{Revision: revision, Finished: noon}
 			if revision > base {
 				b.Finished = timeOf(batches, revision).Add(time.Millisecond)
 			}
-			bases, kept = append(bases, b), append(kept, log.Kept{Lineage: folder.Lineage, Base: b})
+			bases = append(bases, b)
 		}
-		now := end.Ended.Add(time.Second)
-		window := time.Duration(random.IntN(400)) * time.Minute
-		from := log.KeepFrom(kept, window, now)
+		bases = bases[random.IntN(len(bases)):]
+		var kept []log.KeptFrom
+		for _, b := range bases {
+			kept = append(kept, log.KeptFrom{Lineage: folder.Lineage, Base: b.Revision})
+		}
+		from := log.KeepFrom(kept)
 		r := retained(folder.Lineage, from...)
 		expired := r.Expired(objects(s.listed))
 		if !slices.Equal(expired, objects(s.listed[:len(expired)])) {
@@ -81,10 +68,10 @@ func TestWhatIsPromisedCanBeRestored(t *testing.T) {
 			for revision := from[0].Base; revision <= end.Last.Revision-1; revision++ {
 				s.reads(t, must(log.Choose(folder, bases, left, log.Target{Revision: revision}))(t), batches, revision)
 			}
-			for at := now.Add(-window); window > 0 && !at.After(end.Ended); at = at.Add(5 * time.Minute) {
+			for at := bases[0].Finished; !at.After(end.Ended); at = at.Add(5 * time.Minute) {
 				_, err := log.Choose(folder, bases, left, log.Target{Time: at})
-				if isTooEarly := !at.After(noon); isTooEarly != errors.Is(err, log.TooEarly) || !isTooEarly && err != nil {
-					t.Errorf("%s with a window of %s: %v", at, window, err)
+				if isTooEarly := !at.After(bases[0].Finished); isTooEarly != errors.Is(err, log.TooEarly) || !isTooEarly && err != nil {
+					t.Errorf("%s after a full backup of %s: %v", at, bases[0].Finished, err)
 				}
 			}
 		}

@@ -70,7 +70,7 @@ func (r *remote) Get(ctx context.Context, name string, limit int64) ([]byte, err
 }
 
 func (r *remote) Head(ctx context.Context, name string, bytes int64) ([]byte, error) {
-	if err := checkReadable("read", name); err != nil {
+	if err := checkReadable(name); err != nil {
 		return nil, err
 	}
 	reader := &remoteReader{ctx: ctx, store: r, name: name, piece: int(min(bytes, piece))}
@@ -79,7 +79,7 @@ func (r *remote) Head(ctx context.Context, name string, bytes int64) ([]byte, er
 }
 
 func (r *remote) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	if err := checkReadable("read", name); err != nil {
+	if err := checkReadable(name); err != nil {
 		return nil, err
 	}
 	reader := &remoteReader{ctx: ctx, store: r, name: name, piece: piece}

@@ -123,9 +123,9 @@ func checkWritable(do, name string) error {
 	return nil
 }
 
-func checkReadable(do, name string) error {
+func checkReadable(name string) error {
 	if !isPath(name) {
-		return &Error{Kind: Invalid, Do: do, Name: name, Message: "not a name of an object"}
+		return &Error{Kind: Invalid, Do: "read", Name: name, Message: "not a name of an object"}
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (v *volume) Head(ctx context.Context, name string, bytes int64) ([]byte, er
 }
 
 func (v *volume) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	if err := checkReadable("read", name); err != nil {
+	if err := checkReadable(name); err != nil {
 		return nil, err
 	}
 	file, err := v.root.Open(v.prefix + name)

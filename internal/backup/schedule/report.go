@@ -108,10 +108,11 @@ func backedUp(seen Seen, v View, step Step, err error) metav1.Condition {
 	case !ended:
 		return is(metav1.ConditionUnknown, v1beta1.ReasonNoneYet, "the schedule has made no backup yet%s", v.coming())
 	case last.Failed:
-		return is(metav1.ConditionFalse, v1beta1.ReasonLastFailed, "EtcdBackup %s has failed: %s%s", last.Name, failure(seen, last), v.coming())
+		return is(metav1.ConditionFalse, v1beta1.ReasonLastFailed, "EtcdBackup %s has failed: %s%s",
+			last.Name, said(seen, last, v1beta1.ConditionComplete), v.coming())
 	case last.Proof == Unproven && last.InUse == "":
 		return is(metav1.ConditionFalse, v1beta1.ReasonUnverified, "EtcdBackup %s is in the store, and is not verified: %s; none is deleted%s",
-			last.Name, doubt(seen, last), v.coming())
+			last.Name, said(seen, last, v1beta1.ConditionVerified), v.coming())
 	default:
 		return is(metav1.ConditionTrue, v1beta1.ReasonBackedUp, "EtcdBackup %s is in the store%s", last.Name, v.coming())
 	}
@@ -162,9 +163,6 @@ func (v View) coming() string {
 	}
 	return "; the next one is due at " + next.UTC().Format(time.RFC3339)
 }
-
-func failure(seen Seen, m Made) string { return said(seen, m, v1beta1.ConditionComplete) }
-func doubt(seen Seen, m Made) string   { return said(seen, m, v1beta1.ConditionVerified) }
 
 // said is the message of a condition of that backup.
 func said(seen Seen, m Made, about string) string {

@@ -27,7 +27,7 @@ func Profile(c *v1beta1.EtcdCluster) *v1beta1.ProfileStatus {
 	}
 	status := &v1beta1.ProfileStatus{Name: c.Spec.Profile}
 	for _, each := range []struct{ setting, overriddenBy string }{
-		{flagOf(noCompaction), compactionField(c)},
+		{strings.TrimPrefix(noCompaction, "--"), compactionField(c)},
 		{notify + "=" + notifyInterval, notifyField(c)},
 		{initialCheck + "=true", initialCheckField(c)},
 	} {
@@ -39,8 +39,6 @@ func Profile(c *v1beta1.EtcdCluster) *v1beta1.ProfileStatus {
 	}
 	return status
 }
-
-func flagOf(argument string) string { return strings.TrimPrefix(argument, "--") }
 
 // compactionField is the field that says how etcd compacts; empty if none does, as in the next two.
 func compactionField(c *v1beta1.EtcdCluster) string {

@@ -62,7 +62,7 @@ func Find(all Objects, named []string) (Source, error) {
 	case !isSet && !isService:
 		return Source{}, fmt.Errorf("%s is neither a StatefulSet nor a Service", named[0])
 	case isSet && i >= 0:
-		return ofStatefulSet(all, all.StatefulSets[i]), nil
+		return ofPods(all, name, owned(all.Pods, name)), nil
 	case isService && n >= 0:
 		return ofService(all, all.Services[n])
 	default:
@@ -133,10 +133,6 @@ func ownerOf(pod corev1.Pod) string {
 
 func owned(pods []corev1.Pod, set string) []corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return ownerOf(p) != set })
-}
-
-func ofStatefulSet(all Objects, set appsv1.StatefulSet) Source {
-	return ofPods(all, set.Name, owned(all.Pods, set.Name))
 }
 
 func ofService(all Objects, service corev1.Service) (Source, error) {
