@@ -1,66 +1,66 @@
 package e2e
 
 import (
-	"net"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 )
 
-// throughOLMv1 installs the same bundle from the same catalog by OLM v1, as the samples
-// do. Its programs run on this machine: where they run makes no difference to what they
-// install.
+// throughOLMv1 installs and updates by OLM v1, as the samples and install.md do.
 func throughOLMv1() {
+	account := samplesV1 + "clusterextension-installer.yaml"
+
 	It("is installed by a ClusterExtension, and works", func() {
-		forgetCRD()
-		run("kubectl", "delete", "crd", "--ignore-not-found", "etcdbackups.etcd-operator.dev", "etcdbackupstores.etcd-operator.dev",
-			"etcddrills.etcd-operator.dev", "etcdrestores.etcd-operator.dev", "etcdroles.etcd-operator.dev", "etcdusers.etcd-operator.dev")
-		// OLM v0 leaves the roles for people behind, and v1 takes nothing over.
-		run("kubectl", "delete", "clusterroles", "--ignore-not-found", "--selector=app.kubernetes.io/part-of=etcd-operator")
-		newSystem("olmv1-system")
-		for _, kind := range []string{"clustercatalogs", "clusterextensions"} {
-			apply(readObject(programOf("olmv1", "manifests/olm.operatorframework.io_"+kind+".yaml")))
-		}
-		folder := GinkgoT().TempDir()
-		keepCertificates(folder, net.IPv4(127, 0, 0, 1))
-		startInHome(folder, programOf("olmv1", "catalogd"), "--system-namespace=olmv1-system", "--cache-dir="+folder+"/catalogd",
-			"--catalogs-server-addr="+contents, "--external-address="+contents, "--metrics-bind-address="+v1Metrics,
-			"--tls-cert="+folder+"/tls.crt", "--tls-key="+folder+"/tls.key",
-			"--health-probe-bind-address=127.0.0.1:8645", "--webhook-server-port=8646")
-		startInHome(folder, programOf("olmv1", "operator-controller"), "--system-namespace=olmv1-system", "--cache-path="+folder+"/controller",
-			"--catalogd-cas-dir="+folder+"/cas", "--health-probe-bind-address=127.0.0.1:8647")
-
-		samples := filepath.Join(top, "config/samples/olmv1")
-		catalog, err := os.ReadFile(filepath.Join(samples, "clustercatalog.yaml"))
-		Expect(err).NotTo(HaveOccurred())
-		ours := strings.ReplaceAll(string(catalog), "registry.example/etcd-operator/etcd-operator-catalog:v0",
-			catalogImage(nil, published("0.10.0")))
-		ours = strings.ReplaceAll(ours, "      pollIntervalMinutes: 60\n", "") // the image is named by its digest
-		Expect(ours).NotTo(ContainSubstring("registry.example"))
-		file := filepath.Join(folder, "clustercatalog.yaml")
-		Expect(os.WriteFile(file, []byte(ours), 0o600)).To(Succeed())
-		DeferCleanup(func() {
-			run("kubectl", "delete", "--ignore-not-found", "clusterextension/etcd-operator", "clustercatalog/etcd-operator-catalog", "--timeout=60s")
-			run("kubectl", "delete", "--ignore-not-found", "-f", filepath.Join(samples, "clusterextension-installer.yaml"),
-				"-f", filepath.Join(samples, "clusterextension.yaml"))
-		})
-		Eventually(func() error { return kubectl("apply", "-f", file) }).Should(Succeed())
-		run("kubectl", "label", "clustercatalog", "etcd-operator-catalog", "olm.operatorframework.io/metadata.name=etcd-operator-catalog")
-		for _, sample := range []string{"clusterextension.yaml", "clusterextension-installer.yaml"} {
-			Expect(kubectl("apply", "-f", filepath.Join(samples, sample))).To(Succeed())
-		}
-		begun := time.Now()
-		run("kubectl", "wait", "--for=condition=Installed", "clusterextension/etcd-operator", "--timeout=3m")
-		took("from ClusterExtension to Installed", begun)
-		run("kubectl", "wait", "--timeout=1m", "clusterextension/etcd-operator",
-			`--for=jsonpath={.status.conditions[?(@.type=="Progressing")].reason}=Succeeded`)
-
+		newExtension().installs(published("0.10.0")[0], account)
 		c := create(newCluster(newNamespace(), "by-v1"))
 		comesBack(c, deletePod(c, "by-v1-1"))
 		remove(c)
 	})
+
+	for _, earlier := range []string{"0.7.0", "0.9.0"} {
+		It("is updated from "+earlier+" to this version and to the next, each with the account of its version, and no member restarts", func() {
+			old, current := unpublished(earlier), published("0.10.0")[0]
+			next := madeUp("0.10.1", "0.10.0", otherwise)
+			e := newExtension()
+			e.installs(old, e.accountOf(earlier))
+			c, before := madeEarlier("old")
+			clients, ran := startWriter(c), operatorUIDs()
+			isUndisturbed := func() {
+				GinkgoHelper()
+				settles(c)
+				Expect(lives(c)).To(Equal(before), "no Pod of etcd was replaced or restarted")
+				isLookedAfterBy(c, deployment.Namespace)
+			}
+
+			begun := time.Now()
+			e.offers(current)
+			if earlier == "0.7.0" { // EtcdDrills came after it
+				e.says(`"etcddrills.etcd-operator.dev" is forbidden`)
+			}
+			run("kubectl", "apply", "-f", account)
+			e.logs("validating upgrade for CRD")
+			Expect(lives(c)).To(Equal(before))
+			run("bash", "-c", onPage("docs/install.md", "kubectl patch clusterextension "))
+			e.isAt(current)
+			took("from the catalog pushed to its tag to the update by OLM v1", begun)
+			Expect(operatorUIDs()).NotTo(ContainElements(ran))
+			isUndisturbed()
+
+			ran = operatorUIDs()
+			e.offers(current, next)
+			e.isAt(next)
+			Expect(operatorUIDs()).NotTo(ContainElements(ran))
+			isUndisturbed()
+			clients.end()
+			Expect(clients.failed).To(BeEmpty())
+			comesBack(c, deletePod(c, "old-1"))
+			remove(c)
+		})
+	}
+}
+
+// otherwise is a change by which other Pods of the operator come.
+func otherwise(deployment map[string]any) {
+	deployment["template"].(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)["e2e"] = "next"
 }

@@ -97,15 +97,15 @@ func restartsOf(g Gomega, c *v1beta1.EtcdCluster) map[string]int32 {
 // A life of a Pod ends when another takes its place, or when its container is started again
 // or with another image.
 type life struct {
-	uid, image string
-	restarts   int32
+	uid, container, image string
+	restarts              int32
 }
 
 func lives(c *v1beta1.EtcdCluster) map[string]life {
 	all := map[string]life{}
 	for _, p := range pods(c) {
 		for _, container := range p.Status.ContainerStatuses {
-			all[p.Name] = life{string(p.UID), container.ImageID, container.RestartCount}
+			all[p.Name] = life{string(p.UID), container.ContainerID, container.ImageID, container.RestartCount}
 		}
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
@@ -44,55 +45,98 @@ func TestSamplesForOLMv1(t *testing.T) {
 	}
 }
 
-// resources are those of the kinds that OLM v1 makes of a bundle.
-var resources = map[string]rbacv1.PolicyRule{
-	"ClusterServiceVersion":    {},
-	"CustomResourceDefinition": {APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}},
-	"ClusterRole":              {APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}},
-	"ClusterRoleBinding":       {APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterrolebindings"}},
-	"Role":                     {APIGroups: []string{rbacv1.GroupName}, Resources: []string{"roles"}},
-	"RoleBinding":              {APIGroups: []string{rbacv1.GroupName}, Resources: []string{"rolebindings"}},
-	"Service":                  {APIGroups: []string{""}, Resources: []string{"services"}},
-	"ServiceAccount":           {APIGroups: []string{""}, Resources: []string{"serviceaccounts"}},
-	"Deployment":               {APIGroups: []string{"apps"}, Resources: []string{"deployments"}},
-	"PodDisruptionBudget":      {APIGroups: []string{"policy"}, Resources: []string{"poddisruptionbudgets"}},
+// A made is a kind that OLM v1 makes of a bundle: its group and resource, and whether it is in a namespace.
+type made struct {
+	group, resource string
+	namespaced      bool
 }
 
-func TestTheInstallerMayMakeWhatIsInTheBundle(t *testing.T) {
-	var granted []rbacv1.PolicyRule
+var makes = map[string]made{
+	"ClusterServiceVersion":    {}, // makes the six below
+	"CustomResourceDefinition": {group: "apiextensions.k8s.io", resource: "customresourcedefinitions"},
+	"ClusterRole":              {group: rbacv1.GroupName, resource: "clusterroles"},
+	"ClusterRoleBinding":       {group: rbacv1.GroupName, resource: "clusterrolebindings"},
+	"Role":                     {group: rbacv1.GroupName, resource: "roles", namespaced: true},
+	"RoleBinding":              {group: rbacv1.GroupName, resource: "rolebindings", namespaced: true},
+	"Service":                  {resource: "services", namespaced: true},
+	"ServiceAccount":           {resource: "serviceaccounts", namespaced: true},
+	"Deployment":               {group: "apps", resource: "deployments", namespaced: true},
+	"PodDisruptionBudget":      {group: "policy", resource: "poddisruptionbudgets", namespaced: true},
+}
+
+// needed is what the account that installs a bundle must be allowed to, everywhere and in the namespace of the operator: to make, watch
+// and delete what is in it, and to give roles rights that the account has not.
+func needed(t *testing.T, b *Bundle) (everywhere, inside []string) {
+	t.Helper()
+	watch, change := []string{"create", "list", "watch"}, []string{"get", "update", "patch", "delete"}
+	all := []rbacv1.PolicyRule{{
+		APIGroups: []string{"olm.operatorframework.io"}, Resources: []string{"clusterextensions/finalizers"},
+		ResourceNames: []string{"etcd-operator"}, Verbs: []string{"update"},
+	}}
+	var local []rbacv1.PolicyRule
+	names := []string{"ServiceAccount", "Deployment", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+	for _, object := range b.Raw.Objects {
+		names = append(names, object.GetKind())
+	}
+	for _, name := range names {
+		kind, known := makes[name]
+		if !known {
+			t.Errorf("%s is in the bundle: say here by which right it is made, and give it to the installer", name)
+		}
+		rule := rbacv1.PolicyRule{APIGroups: []string{kind.group}, Resources: []string{kind.resource}, Verbs: watch}
+		if kind.resource != "customresourcedefinitions" {
+			rule.Verbs = slices.Concat(watch, change)
+		}
+		if strings.HasSuffix(name, "Role") {
+			rule.Verbs = append(rule.Verbs, "bind", "escalate")
+		}
+		switch {
+		case kind.resource == "":
+			continue
+		case kind.namespaced:
+			local = append(local, rule)
+			rule.Verbs = []string{"list", "watch"} // of what it has made, in all namespaces
+		}
+		all = append(all, rule)
+	}
+	for _, crd := range b.Raw.V1CRDs {
+		all = append(all, rbacv1.PolicyRule{
+			APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"},
+			ResourceNames: []string{crd.Name}, Verbs: change,
+		})
+	}
+	return atoms(all), atoms(local)
+}
+
+// granted is what the sample lets the account, everywhere and in the namespace of the operator.
+func granted(t *testing.T) (everywhere, inside []string) {
+	t.Helper()
+	var all, local []rbacv1.PolicyRule
 	for _, object := range documents(t, "clusterextension-installer.yaml") {
 		var role rbacv1.ClusterRole
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role); err != nil {
 			t.Fatal(err)
 		}
-		granted = append(granted, role.Rules...)
-	}
-	may := atoms(granted)
-	kinds := []string{"ServiceAccount", "Deployment", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
-	for _, object := range load(t, current).Raw.Objects {
-		kinds = append(kinds, object.GetKind())
-		if object.GetKind() != "CustomResourceDefinition" {
-			continue
-		}
-		named := resources["CustomResourceDefinition"]
-		named.ResourceNames, named.Verbs = []string{object.GetName()}, []string{"get", "update", "patch", "delete"}
-		for _, right := range atoms([]rbacv1.PolicyRule{named}) {
-			if !slices.Contains(may, right) {
-				t.Errorf("the installer may not %s", right)
-			}
+		if role.Namespace == "" {
+			all = append(all, role.Rules...)
+		} else {
+			local = append(local, role.Rules...)
 		}
 	}
-	for _, kind := range kinds {
-		needed, known := resources[kind]
-		if !known {
-			t.Errorf("%s is in the bundle: say here by which right it is made, and give it to the installer", kind)
-		}
-		needed.Verbs = []string{"create", "list", "watch"}
-		for _, right := range atoms([]rbacv1.PolicyRule{needed}) {
-			if !slices.Contains(may, right) {
-				t.Errorf("the installer may not %s", right)
-			}
-		}
+	return atoms(all), atoms(local)
+}
+
+func TestTheInstallerMayMakeWhatIsInTheBundleAndNothingElse(t *testing.T) {
+	needs, needsInside := needed(t, load(t, current))
+	may, mayInside := granted(t)
+	for _, right := range without(needs, may) {
+		t.Errorf("the installer may not %s", right)
+	}
+	for _, right := range without(needsInside, mayInside) {
+		t.Errorf("the installer may not %s in its namespace", right)
+	}
+	for _, right := range slices.Concat(without(may, needs), without(mayInside, needsInside)) {
+		t.Errorf("the installer needs no right to %s", right)
 	}
 }
 
