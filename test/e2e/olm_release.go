@@ -90,7 +90,7 @@ func (t *tenant) applyPage() {
 	text, err := os.ReadFile(filepath.Join(top, "docs", "install.md"))
 	Expect(err).NotTo(HaveOccurred())
 	ours := strings.NewReplacer("registry.example/", registry+"/", "interval: 60m", "interval: 20s",
-		"name: etcd-operator\n  namespace: olm ", "name: "+t.namespace+"\n  namespace: "+catalogs+" ",
+		"name: etcd-operator\n  namespace: olm\n", "name: "+t.namespace+"\n  namespace: "+catalogs+"\n",
 		"source: etcd-operator\n", "source: "+t.namespace+"\n", "namespace: etcd-operator-system", "namespace: "+t.namespace)
 	applied := 0
 	for _, block := range runbook.Blocks(string(text)) {
