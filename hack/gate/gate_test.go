@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -97,7 +98,7 @@ make[1]: *** [Makefile:107: test-unit] Error 1
 		"test/e2e/a.go:7:2: undefined: x (typecheck)",
 		"make[1]: *** [Makefile:107: test-unit] Error 1",
 	}
-	if got := reasonsIn(log); !slices.Equal(got, want) {
+	if got := linesIn(log, says, explained); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
@@ -111,7 +112,35 @@ func TestTheSummaryHasEveryStageAndEveryReason(t *testing.T) {
 	stages[0].flaked = []string{"FLAKED: a, b"}
 	stages[1].failed, stages[1].reasons = true, []string{"etcd does not answer"}
 	want := "\n##### stages\nok       1.5 min  lint\nFAILED   1.0 min  cluster-up\nlint: FLAKED: a, b\ncluster-up: etcd does not answer\n"
-	if got := summary(stages); got != want {
+	if got := summary(stages, nil); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTheSummaryNamesWhatNobodyHasLookedAt(t *testing.T) {
+	log := `NOT CHECKED  Dockerfile: it takes root and Buildah to see
+NOT TESTED: helm-test-short, since no run of helm-test was green yet (docs/test-runs.md)
+verify: what was checked is ok; NOT CHECKED: Dockerfile;
+--- SKIP: TestEndToEnd (0.00s)
+    suite_test.go:14: KUBECONFIG names no cluster: make test-e2e
+` + "\x1b[38;5;14mS [SKIPPED] [0.001 seconds]\x1b[0m" + `
+etcd-operator nodes [BeforeAll] survive
+ok  	example.com/a	1.1s
+`
+	s := stage{target: "verify", omitted: linesIn(log, omits, skipped)}
+	want := "\n##### stages\nok       0.0 min  verify\nNOT RUN           olm-test\n" +
+		"verify: NOT CHECKED  Dockerfile: it takes root and Buildah to see\n" +
+		"verify: NOT TESTED: helm-test-short, since no run of helm-test was green yet (docs/test-runs.md)\n" +
+		"verify: --- SKIP: TestEndToEnd (0.00s): suite_test.go:14: KUBECONFIG names no cluster: make test-e2e\n" +
+		"verify: S [SKIPPED] [0.001 seconds]: etcd-operator nodes [BeforeAll] survive\n"
+	if got := summary([]stage{s}, []stage{{target: "olm-test"}}); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	many := ""
+	for i := range mostLines + 5 {
+		many += fmt.Sprintf("NOT TESTED: %d\n", i)
+	}
+	if got := linesIn(many, omits, skipped); len(got) != mostLines+1 || !strings.Contains(got[mostLines], "more") {
+		t.Errorf("of %d lines it says %q", mostLines+5, got)
 	}
 }

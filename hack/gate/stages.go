@@ -26,6 +26,7 @@ type stage struct {
 	failed  bool
 	reasons []string
 	flaked  []string // specs that were red once and green at the second look
+	omitted []string // what it has not looked at, in its own words
 }
 
 // parseStages reads the targets; an exclamation mark makes a stage vital.
@@ -45,14 +46,15 @@ func runStages(ctx context.Context, commit string, targets []string) ([]stage, e
 		return nil, err
 	}
 	var ran []stage
-	for _, s := range parseStages(targets) {
+	all := parseStages(targets)
+	for _, s := range all {
 		s = s.run(ctx, commit)
 		ran = append(ran, s)
 		if s.failed && s.vital || ctx.Err() != nil {
 			break
 		}
 	}
-	fmt.Print(summary(ran))
+	fmt.Print(summary(ran, all[len(ran):]))
 	for _, s := range ran {
 		if s.failed {
 			return ran, fmt.Errorf("not all stages passed; the output of each is in %s", logs)
@@ -75,13 +77,13 @@ func (s stage) run(ctx context.Context, commit string) stage {
 		s.took = time.Since(begun)
 	}
 	text, _ := os.ReadFile(file) //nolint:gosec // written a moment ago
-	s.flaked = flakes.FindAllString(string(text), -1)
+	s.flaked, s.omitted = flakes.FindAllString(string(text), -1), linesIn(string(text), omits, skipped)
 	if err == nil {
 		_ = os.WriteFile(green, []byte(commit+" "+s.took.String()), 0o600) // else it is made again
 		return s
 	}
 	s.failed = true
-	if s.reasons = reasonsIn(string(text)); len(s.reasons) == 0 {
+	if s.reasons = linesIn(string(text), says, explained); len(s.reasons) == 0 {
 		s.reasons = []string{err.Error()}
 	}
 	return s
@@ -123,22 +125,31 @@ var (
 	flakes = regexp.MustCompile(`(?m)^FLAKED: .*$`)
 	// explained are those whose next line has the reason.
 	explained = regexp.MustCompile(`^\s*--- FAIL: `)
+	// omits are lines by which tests and checks say what they did not look at: those of this program and of hack/verify.sh, Go's, Ginkgo's.
+	omits = regexp.MustCompile(`^NOT (TESTED: |CHECKED  )|^\s*--- SKIP: |^S \[SKIPPED\]`)
+	// skipped are those whose next line has the reason, or the name.
+	skipped = regexp.MustCompile(`^\s*--- SKIP: |^S \[SKIPPED\]`)
+	// colors are what Ginkgo writes for a terminal, also where there is none.
+	colors = regexp.MustCompile("\x1b\\[[0-9;]*m")
 )
 
-// mostReasons is how many lines of a stage are printed; more are in its log.
-const mostReasons = 20
+// mostLines is how many lines of a stage are printed for one purpose; where there are more, the last line says so.
+const mostLines = 20
 
-// reasonsIn finds the lines of a log that say what failed.
-func reasonsIn(log string) []string {
+// linesIn finds the lines of a log that say something, each once, with the next one where that explains them.
+func linesIn(log string, says, explained *regexp.Regexp) []string {
 	var found []string
 	seen := map[string]bool{}
-	lines := bufio.NewScanner(strings.NewReader(log))
+	lines := bufio.NewScanner(strings.NewReader(colors.ReplaceAllString(log, "")))
 	lines.Buffer(nil, 1<<24)
 	open := false
-	for lines.Scan() && len(found) < mostReasons {
+	for lines.Scan() {
 		line := strings.TrimSpace(lines.Text())
 		switch {
 		case says.MatchString(lines.Text()) && !seen[line]:
+			if len(found) == mostLines {
+				return append(found, "and more, which its log has")
+			}
 			seen[line] = true
 			found = append(found, shortened(line))
 		case open && line != "":
@@ -157,15 +168,18 @@ func shortened(line string) string {
 	return line
 }
 
-// summary is the last that is printed: the minutes of each stage, and what failed.
-func summary(ran []stage) string {
+// summary is the last that is printed: the minutes of each stage, what failed, and what nobody has looked at.
+func summary(ran, left []stage) string {
 	var b strings.Builder
 	b.WriteString("\n##### stages\n")
 	for _, s := range ran {
 		fmt.Fprintf(&b, "%-6s %5.1f min  %s\n", verdict(!s.failed), s.took.Minutes(), s.target)
 	}
+	for _, s := range left {
+		fmt.Fprintf(&b, "NOT RUN           %s\n", s.target)
+	}
 	for _, s := range ran {
-		for _, line := range slices.Concat(s.flaked, s.reasons) {
+		for _, line := range slices.Concat(s.flaked, s.reasons, s.omitted) {
 			fmt.Fprintf(&b, "%s: %s\n", s.target, line)
 		}
 	}
