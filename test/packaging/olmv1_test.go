@@ -130,7 +130,7 @@ func TestTheInstallerMayMakeWhatIsInTheBundleAndNothingElse(t *testing.T) {
 	needs, needsInside := needed(t, load(t, current))
 	may, mayInside := granted(t)
 	for _, right := range without(needs, may) {
-		t.Errorf("the installer may not %s", right)
+		t.Errorf("the installer may not %s: give it that right, and say in CHANGELOG.md that the update needs it", right)
 	}
 	for _, right := range without(needsInside, mayInside) {
 		t.Errorf("the installer may not %s in its namespace", right)
