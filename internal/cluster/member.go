@@ -58,10 +58,9 @@ type Member struct {
 	Behind       uint64 // committed entries that it has yet to apply, against the leader
 	Complaint    string // alarms that it reports
 
-	Fragmented string // why its database is to be defragmented by the rules of the spec; empty if it is not
-	Tried      bool   // it was defragmented less than a minute ago, or in vain less than ten minutes ago
-	HeldUp     bool   // it was chosen to be defragmented ten minutes ago, and its Pod is the one that it had then
-	NoRoom     string // why its volume does not hold a copy of its data beside it, which a defragmentation makes; empty if it does
+	Room         Room
+	Defragmented Defragmented
+	HeldUp       bool // it was chosen to be defragmented ten minutes ago, and its Pod is the one that it had then
 
 	HashMismatch bool   // its data is not that of a majority of the voters: while CORRUPT is raised, or by two comparisons in a row
 	Differs      bool   // its etcd does not start because its data is not that of all others, which does not say whose data is good
@@ -347,28 +346,6 @@ func IsMissing(m Member) bool { return m.NodeGone != "" && !m.Answers && !IsBeyo
 // IsForeign says whether the member runs on data that is not its own. What else it
 // reports of itself is not trusted: it counts as neither answering nor healthy.
 func IsForeign(m Member) bool { return m.Foreign != "" }
-
-// IsFull says whether the member's database has come so near to its quota that NOSPACE must not be disarmed: the next writes would raise
-// it again.
-func IsFull(m Member) bool { return m.Pod.Quota > 0 && m.DBSize >= m.Pod.Quota/10*9 }
-
-// HasQuotaBelowDBSize says whether the quota of the spec is less than the member's database, and than the quota that the member has.
-func HasQuotaBelowDBSize(m Member) bool { return m.Pod.QuotaBelowDBSize }
-
-// IsNearQuota says whether the member's database is so large that it may reach its quota before long, by the share at which members are
-// defragmented by default.
-func IsNearQuota(m Member) bool { return m.Pod.Quota > 0 && m.DBSize >= m.Pod.Quota/4*3 }
-
-// HasLittleRoom says whether so little is left of the member's quota, in bytes, that applications fill it in the half minute that may be
-// between two looks, at 8 MiB a second. Of a small quota that may be all of it.
-func HasLittleRoom(m Member) bool { return m.Pod.Quota > 0 && m.Pod.Quota-m.DBSize < 256<<20 }
-
-// IsHelped says whether a defragmentation would take a member that is full below that, its volume has room for it, and it was not in vain a
-// moment ago.
-func IsHelped(m Member) bool { return IsFull(m) && m.NoRoom == "" && !m.Tried && IsHollow(m) }
-
-// IsHollow says whether so much of a member's quota would be left after a defragmentation that it were not full for a while.
-func IsHollow(m Member) bool { return m.InUse < m.Pod.Quota/10*8 }
 
 // HasHashMismatch says whether the member's data is not that of a majority of the voters, by their hashes.
 func HasHashMismatch(m Member) bool { return m.HashMismatch }

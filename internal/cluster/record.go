@@ -28,12 +28,6 @@ type Record struct {
 	Grown            int64     // bytes that volumes have been given beyond the spec; 0 if they have not
 }
 
-// Growth is a size that volumes are to get because a database is about to be full.
-type Growth struct {
-	Size int64 // bytes
-	Why  string
-}
-
 // Defragmenting is the member whose database is being defragmented; it is empty if none is.
 type Defragmenting struct {
 	Member string

@@ -18,6 +18,7 @@ type View struct {
 	Name       string
 	UID        string // of the EtcdCluster
 	Generation int64  // of its spec
+	At         int64  // when this was observed, in seconds since 1970
 	Deleting   bool   // the EtcdCluster itself is being deleted
 	Newer      string // what in the record only a newer operator understands
 	Want       Want
@@ -61,8 +62,8 @@ type View struct {
 	Unread string
 	// Alarms are those that etcd has raised, by kind and ID.
 	Alarms []Alarm
-	// Growth is what volumes are to grow to, and why; it is empty if they are not.
-	Growth Growth
+	// Space is about the room in databases and on volumes.
+	Space Space
 	// Compacted is the revision up to which history was dropped because of NOSPACE; 0 if it was not, or the operator has forgotten it.
 	Compacted int64
 	// Freeing is true for a moment after that: etcd is about to report what has become free.

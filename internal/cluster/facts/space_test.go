@@ -1,6 +1,7 @@
 package facts_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,19 +9,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/facts"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 	"github.com/etcd-operator/etcd-operator/internal/etcd"
 )
 
 const mib = 1 << 20
 
-// TestFragmented: when a member's database is to be defragmented, by its size and what of it is in use. The volumes have 2 GiB, of which
+// TestFragmented: when a member's database is defragmented, by its size and what of it is in use. The volumes have 2 GiB, of which
 // the quota is three quarters.
 func TestFragmented(t *testing.T) {
 	for what, test := range map[string]struct {
@@ -39,11 +40,9 @@ func TestFragmented(t *testing.T) {
 
 		"a copy would have no room before long": {size: 790, inUse: 700, want: "its database takes 51 % of its quota, and 90 MiB of it are free"},
 		"near the quota, all used":              {size: 1200, inUse: 1110},
-		"half of the only one is free":          {size: 700, inUse: 350, set: func(s *scene) { s.c.Spec.Size = ptr.To[int32](1) }},
-		"the only one near the quota": {
-			size: 1200, inUse: 600, set: func(s *scene) { s.c.Spec.Size = ptr.To[int32](1) }, want: "its database takes 78 % of its quota",
-		},
-		"off": {size: 800, inUse: 400, set: rules(v1beta1.Defragmentation{Mode: v1beta1.DefragmentOff, FreePercent: 45})},
+		"off": {size: 800, inUse: 400, set: func(s *scene) {
+			rules(v1beta1.Defragmentation{Mode: v1beta1.DefragmentOff, FreePercent: 45})(s)
+		}},
 		"off, and asked for": {size: 800, inUse: 700, set: func(s *scene) {
 			rules(v1beta1.Defragmentation{Mode: v1beta1.DefragmentOff, FreePercent: 45})(s)
 			s.c.Annotations = map[string]string{v1beta1.AnnotationDefragment: "now"}
@@ -52,22 +51,14 @@ func TestFragmented(t *testing.T) {
 			s.c.Annotations = map[string]string{v1beta1.AnnotationDefragment: "now"}
 			s.c.Status.Members[1].LastDefragmentation = &v1beta1.MemberDefragmentation{Request: "now"}
 		}},
-		"an hour ago":        {size: 800, inUse: 400, set: last(time.Hour)},
-		"a day ago":          {size: 800, inUse: 400, set: last(24 * time.Hour), want: "400 MiB"},
-		"the window is open": {size: 800, inUse: 400, want: "400 MiB", set: window(now.Add(-time.Hour), 2*time.Hour)},
-		"it was open":        {size: 800, inUse: 400, set: window(now.Add(-3*time.Hour), 2*time.Hour)},
-		"it will be":         {size: 800, inUse: 400, set: window(now.Add(time.Hour), 2*time.Hour)},
-		"a backup is being written": {size: 800, inUse: 400, set: func(s *scene) {
-			s.objects = append(s.objects, &v1beta1.EtcdBackup{
-				ObjectMeta: metav1.ObjectMeta{Name: "nightly", Namespace: "default"},
-				Spec:       v1beta1.EtcdBackupSpec{Cluster: "a"}, Status: v1beta1.EtcdBackupStatus{Phase: v1beta1.BackupRunning},
-			})
-		}},
+		"an hour ago":               {size: 800, inUse: 400, set: last(time.Hour)},
+		"a day ago":                 {size: 800, inUse: 400, set: last(24 * time.Hour), want: "400 MiB"},
+		"the window is open":        {size: 800, inUse: 400, want: "400 MiB", set: window(now.Add(-time.Hour), 2*time.Hour)},
+		"it was open":               {size: 800, inUse: 400, set: window(now.Add(-3*time.Hour), 2*time.Hour)},
+		"it will be":                {size: 800, inUse: 400, set: window(now.Add(time.Hour), 2*time.Hour)},
+		"a backup is being written": {size: 800, inUse: 400, set: func(s *scene) { s.objects = append(s.objects, backupOf("a")) }},
 		"a backup of another cluster": {size: 800, inUse: 400, want: "400 MiB", set: func(s *scene) {
-			s.objects = append(s.objects, &v1beta1.EtcdBackup{
-				ObjectMeta: metav1.ObjectMeta{Name: "nightly", Namespace: "default"},
-				Spec:       v1beta1.EtcdBackupSpec{Cluster: "b"}, Status: v1beta1.EtcdBackupStatus{Phase: v1beta1.BackupRunning},
-			})
+			s.objects = append(s.objects, backupOf("b"))
 		}},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -81,14 +72,20 @@ func TestFragmented(t *testing.T) {
 			if test.set != nil {
 				test.set(s)
 			}
-			m := s.member("a-1")
-			if !strings.HasPrefix(m.Fragmented, test.want) || (test.want == "") != (m.Fragmented == "") {
-				t.Errorf("got %q, want %q", m.Fragmented, test.want)
-			}
-			if other := s.member("a-2"); other.Fragmented != "" && s.c.Annotations == nil {
-				t.Errorf("another member is, too: %q", other.Fragmented)
+			step, _ := plan.Next(s.look())
+			why, is := strings.CutPrefix(step.String(), "defragment a-1: ")
+			if is != (test.want != "") || is && !strings.HasPrefix(why, test.want) {
+				t.Errorf("got %q, want %q", step, test.want)
 			}
 		})
+	}
+}
+
+// backupOf is a backup of a cluster that is being written.
+func backupOf(name string) *v1beta1.EtcdBackup {
+	return &v1beta1.EtcdBackup{
+		ObjectMeta: metav1.ObjectMeta{Name: "nightly", Namespace: "default"},
+		Spec:       v1beta1.EtcdBackupSpec{Cluster: name}, Status: v1beta1.EtcdBackupStatus{Phase: v1beta1.BackupRunning},
 	}
 }
 
@@ -121,11 +118,13 @@ func TestRoomForACopy(t *testing.T) {
 	for inUse, fits := range map[int64]bool{400: true, 561: true, 562: false, 900: false} {
 		s := newScene(t)
 		s.twist = func(_ string, status *etcd.Status) { status.DBSize, status.DBSizeInUse = 1000*mib, inUse*mib }
-		if m := s.member("a-1"); fits != (m.NoRoom == "") {
-			t.Errorf("1000 MiB with %d in use on 2 GiB: %q", inUse, m.NoRoom)
+		if m := s.member("a-1"); fits != hasRoom(m) {
+			t.Errorf("1000 MiB with %d in use on 2 GiB: %+v", inUse, m.Room)
 		}
 	}
 }
+
+func hasRoom(m cluster.Member) bool { return m.DBSize+m.InUse+m.Room.Log <= m.Room.Files }
 
 // TestWindowsThatNeverOpen are said, with what to do.
 func TestWindowsThatNeverOpen(t *testing.T) {
@@ -221,8 +220,10 @@ func TestGrowth(t *testing.T) {
 			if test.set != nil {
 				test.set(s)
 			}
-			if got := s.look().Growth; got.Size != test.want*mib || (got.Why == "") != (test.want == 0) {
-				t.Errorf("got %d MiB (%s), want %d", got.Size>>20, got.Why, test.want)
+			step, _ := plan.Next(s.look())
+			grown, _, grows := strings.Cut(step.String(), " MiB: ")
+			if grows != (test.want > 0) || grows && grown != fmt.Sprintf("grow volumes to %d", test.want) {
+				t.Errorf("got %q, want %d MiB", step, test.want)
 			}
 		})
 	}
@@ -251,90 +252,32 @@ func TestGrowthByRate(t *testing.T) {
 				}
 				v = s.lookLater(remembered, -ago)
 			}
-			if (v.Growth.Size > 0) != test.grows {
-				t.Errorf("%+v", v.Growth)
+			if step, because := plan.Next(v); (because == "grow volumes") != test.grows {
+				t.Errorf("%s", step)
 			}
 		})
 	}
 }
 
-// TestNoDefragmentationOfEphemeralMembers: with its Pod the data of such a member goes, and one in its place gets the whole file. A person
-// can defragment it where it runs, if there is room.
-func TestNoDefragmentationOfEphemeralMembers(t *testing.T) {
-	for size, want := range map[int64]string{1530: "raise spec.etcd.quota", 1400: "run etcdctl defrag"} {
-		for _, answers := range []bool{true, false} {
-			s := newScene(t)
-			s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("2Gi")}}
-			s.twist = func(_ string, status *etcd.Status) { status.DBSize, status.DBSizeInUse = size*mib, 100*mib }
-			if !answers {
-				s.stop("a-1")
-			}
-			m := s.member("a-1")
-			if cluster.IsHelped(m) || answers != cluster.IsFull(m) || answers && !strings.Contains(m.NoRoom, want) || m.NoRoom == "" {
-				t.Errorf("full %t, helped %t: %q", cluster.IsFull(m), cluster.IsHelped(m), m.NoRoom)
-			}
-		}
+// TestRoomOfEphemeralMembers: it is that of the emptyDir, and what is on it goes with the Pod.
+func TestRoomOfEphemeralMembers(t *testing.T) {
+	s := newScene(t)
+	s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("3Gi")}}
+	if v := s.look(); v.Members[1].Room.Volume != 3<<30 || !v.Want.Ephemeral || v.Space.MaxVolume != 0 {
+		t.Errorf("%+v, %+v", v.Members[1].Room, v.Space)
 	}
 }
 
-// TestDefragmentationWithoutRoom: a member is to be defragmented all the same, so that the reason is said, unless its volume is growing. It
-// is not tried again at each look.
-func TestDefragmentationWithoutRoom(t *testing.T) {
-	for what, test := range map[string]struct {
-		set  func(*scene)
-		want bool
-	}{
-		"no room": {want: true},
-		"its volume grows": {set: func(s *scene) {
-			size := resource.MustParse("4Gi")
-			s.c.Spec.Storage.Size = &size
-		}},
-		"its volume may not grow": {want: true, set: func(s *scene) {
-			size := resource.MustParse("4Gi")
-			s.c.Spec.Storage.Size = &size
-			for _, name := range []string{"a-0", "a-1", "a-2"} {
-				refused := "4Gi " + now.Format(time.RFC3339) + " its class says no"
-				metav1.SetMetaDataAnnotation(&s.claim(name).ObjectMeta, v1beta1.AnnotationGrowthRefused, refused)
-			}
-		}},
-		"it was tried": {set: last(time.Minute)},
-		"asked for with ephemeral storage": {want: true, set: func(s *scene) {
-			s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("2Gi")}}
-			s.c.Annotations = map[string]string{v1beta1.AnnotationDefragment: "now"}
-		}},
-		"ephemeral storage": {set: func(s *scene) {
-			s.c.Spec.Storage = v1beta1.Storage{Ephemeral: &v1beta1.Ephemeral{SizeLimit: resource.MustParse("2Gi")}}
-		}},
-	} {
-		s := newScene(t)
-		rules(v1beta1.Defragmentation{FreePercent: 45, QuotaPercent: 75})(s)
-		s.twist = func(_ string, status *etcd.Status) { status.DBSize, status.DBSizeInUse = 1500*mib, 700*mib }
-		if test.set != nil {
-			test.set(s)
-		}
-		if m := s.member("a-1"); m.NoRoom == "" || (m.Fragmented != "") != test.want {
-			t.Errorf("%s: %q, %q", what, m.Fragmented, m.NoRoom)
-		}
+// TestLastDefragmentation: when it was, whether it has failed, and who had asked for it.
+func TestLastDefragmentation(t *testing.T) {
+	s := newScene(t)
+	if m := s.member("a-1"); m.Defragmented.At > 0 || m.Defragmented.Failed {
+		t.Errorf("never: %+v", m.Defragmented)
 	}
-}
-
-// TestDefragmentationThatFailed: a member that is full is not taken away each minute for a defragmentation that its disk has no room for.
-func TestDefragmentationThatFailed(t *testing.T) {
-	for what, test := range map[string]struct {
-		ago     time.Duration
-		failure string
-		tried   bool
-	}{
-		"a moment ago":           {ago: 30 * time.Second, tried: true},
-		"two minutes ago":        {ago: 2 * time.Minute},
-		"failed two minutes ago": {ago: 2 * time.Minute, failure: "no space left on device", tried: true},
-		"failed long ago":        {ago: 11 * time.Minute, failure: "no space left on device"},
-	} {
-		s := newScene(t)
-		last(test.ago)(s)
-		s.c.Status.Members[1].LastDefragmentation.Failure = test.failure
-		if m := s.member("a-1"); m.Tried != test.tried {
-			t.Errorf("%s: tried is %t", what, m.Tried)
-		}
+	last(time.Minute)(s)
+	s.c.Status.Members[1].LastDefragmentation.Failure, s.c.Status.Members[1].LastDefragmentation.Request = "no space left on device", "now"
+	v := s.look()
+	if want := (cluster.Defragmented{At: v.At - 60, Failed: true, Request: "now"}); v.Members[1].Defragmented != want {
+		t.Errorf("got %+v, want %+v", v.Members[1].Defragmented, want)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // TestSpeeds: voters that serve are asked how fast they are, where there are enough to compare; one that does not tell is left out, and a
-// defragmentation is known.
+// defragmentation or a backup is known.
 func TestSpeeds(t *testing.T) {
 	for what, test := range map[string]struct {
 		spoil func(*scene)
@@ -31,6 +31,10 @@ func TestSpeeds(t *testing.T) {
 		}, 0, false},
 		"a defragmentation": {func(s *scene) {
 			s.c.Status.Defragmenting = &v1beta1.DefragmentingStatus{Member: "a-1"}
+		}, 3, true},
+		"a backup": {func(s *scene) {
+			s.objects = append(s.objects, backupOf("a"))
+			s.twist = func(_ string, status *etcd.Status) { status.DBSize, status.DBSizeInUse = 20*mib, 19*mib }
 		}, 3, true},
 	} {
 		t.Run(what, func(t *testing.T) {

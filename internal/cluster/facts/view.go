@@ -37,7 +37,6 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 	}
 	remembered.Mark(j.v, s.Now)
 	j.v.Compacted, j.v.Freeing = remembered.Compacted(j.v, s.Now)
-	j.v.Growth = growth(s.Cluster, j.v)
 	j.v.Anomalies, j.v.Relieved = remembered.Slow(j.v, s.Now)
 	for _, disk := range remembered.SlowDisks() {
 		if m, known := j.v.Member(disk.Member); known && cluster.HasPod(m) {
@@ -81,7 +80,7 @@ func begin(s Snapshot) *builder {
 	c := s.Cluster
 	j := &builder{
 		Snapshot: s, c: c, v: cluster.View{
-			Name: c.Name, UID: string(c.UID), Generation: c.Generation, Deleting: c.IsGoing(),
+			Name: c.Name, UID: string(c.UID), Generation: c.Generation, At: s.Now.Unix(), Deleting: c.IsGoing(),
 			Newer: newer(c), Want: want(s), Record: record(c), Unknown: recorded(c), Restore: restoring(c),
 			Backup: awaited(s), Candidate: offer(s), Adoption: adopting(s), TLS: tlsChange(s),
 		},

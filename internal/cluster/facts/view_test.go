@@ -29,11 +29,13 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 	s := newScene(t)
 	first := []string{"a-0", "a-1", "a-2"}
 	want := cluster.View{
-		Name: "a", UID: "u1", Want: cluster.Want{Size: 3, Version: "3.6.16", Heals: true}, Target: cluster.Target{Version: "3.6.16"},
+		Name: "a", UID: "u1", At: now.Unix(), Want: cluster.Want{Size: 3, Version: "3.6.16", Heals: true},
+		Target: cluster.Target{Version: "3.6.16"},
 		Record: cluster.Record{
 			Token: "u1", First: first, HasMaintenance: true, ClusterID: "c1", NextSerial: 3, TLS: cluster.TLSState{Secure: true},
 		},
-		TLS: cluster.TLSChange{Wanted: true, At: now.Unix()},
+		TLS:   cluster.TLSChange{Wanted: true, At: now.Unix()},
+		Space: cluster.Space{Defragments: true, InWindow: true, LeastFree: 100 * mib, Volume: 2 << 30, QuotaGrows: true},
 	}
 	for name, secret := range map[string]string{"client": "a-client-ca", "peer": "a-peer-ca"} {
 		want.Rotation.Authorities = append(want.Rotation.Authorities, cluster.Authority{
@@ -53,7 +55,8 @@ func TestHealthyClusterIsSeenWhole(t *testing.T) {
 				Quota: 3 << 29,
 			},
 			Answers: true, Healthy: true, Confirmed: 1, Leader: i == 0, ClusterID: "c1", Version: "3.6.16", Revision: 1,
-			DBSize: 1 << 20, InUse: 1 << 20,
+			DBSize: 1 << 20, InUse: 1 << 20, Defragmented: cluster.Defragmented{At: time.Time{}.Unix()},
+			Room: cluster.Room{Volume: 2 << 30, Files: (2 << 30) / 20 * 19, Log: 384 * mib, Copied: 780 * mib},
 		})
 	}
 	want.Outside.Read = true

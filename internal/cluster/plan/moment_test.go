@@ -108,7 +108,7 @@ func (w *world) hash() uint64 {
 		v.Record.HasNetworkPolicy, v.Record.HasRequests, v.Record.HasMaintenance, v.Record.DefragRoom,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
-		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.Growth, v.Record.Grown, v.Record.Scaled, v.Scaling, v.Record.Replacing,
+		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.At, v.Space, v.Record.Grown, v.Record.Scaled, v.Scaling, v.Record.Replacing,
 		v.Outworn, v.Monitoring, v.TLS, v.Record.TLS,
 	})
 	for _, m := range v.Members {
@@ -172,7 +172,8 @@ type view struct {
 	defragmenting                   cluster.Defragmenting
 	compacted                       int64
 	freeing                         bool
-	growth                          cluster.Growth
+	at                              int64
+	space                           cluster.Space
 	grown                           int64
 	scaled                          cluster.Scaled
 	scaling                         cluster.Scaling

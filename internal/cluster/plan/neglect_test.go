@@ -185,14 +185,14 @@ func keepsHollow(w *world) bool {
 	if v.Unread != "" || v.Record.Recovering != "" || v.Want.Size == 0 || unwell > 0 {
 		return false
 	}
-	return v.Count(cluster.IsVoter, func(m cluster.Member) bool { return m.Fragmented != "" }) > 0
+	return v.Count(cluster.IsVoter, func(m cluster.Member) bool { return plan.Fragmented(*v, m) != "" }) > 0
 }
 
 // keepsFull says whether NOSPACE stays although a defragmentation would end it, and all voters are well: whatever else is waited for.
 func keepsFull(w *world) bool {
 	v := &w.view
 	unwell := v.Count(cluster.IsVoter, func(m cluster.Member) bool { return !cluster.IsSteady(m) || m.Pod.IsDetached() || !m.Pod.Ready })
-	stuck := v.Count(cluster.IsVoter, cluster.IsFull, cluster.Not(cluster.IsHelped)) > 0
+	stuck := v.Count(cluster.IsVoter, cluster.IsFull, cluster.Not(plan.IsHelped(*v))) > 0
 	all := v.Count(cluster.IsVoter)
 	return w.full && (all == 1 || quorum.Holds(all-1, all)) && v.Want.Heals && v.Unread == "" &&
 		v.Record.Recovering == "" && v.Want.Size > 0 && unwell == 0 && !stuck && !w.cannotReturn()

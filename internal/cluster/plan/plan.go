@@ -129,9 +129,9 @@ var changes = policy{
 	),
 	under("make room",
 		rule("end a defragmentation", endDefragmenting, "writes what a defragmentation has given back, once the member serves again"),
-		rule("grow volumes", growVolumes, "has volumes grow, up to the size that the user allows, before a database is full"),
-		rule("defragment", defragment, "chooses the next member whose database is to be defragmented, the leader last; one that has no room is "+
-			"given up next, with the reason"),
+		rule("grow volumes", growVolumes, "has volumes grow by a quarter, up to the size that the user allows, "+whenOutgrown),
+		rule("defragment", defragment, "chooses the next member to be defragmented, the leader last, "+whenFragmented+"; one that has no room "+
+			"is given up next, with the reason"),
 	),
 	under("upgrade last",
 		rule("keep room for the database", keepRoom, "refuses a quota that is smaller than a member's database"),

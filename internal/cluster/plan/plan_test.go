@@ -42,7 +42,8 @@ import (
 // unfit-source=WHY, away (it does not answer), replicas=N (of the StatefulSet that runs it), keep (volumes of sources are kept),
 // unfit-volume=SOURCE (it cannot be), in-use=SOURCE (its Pod is there yet), leaving (it is being deleted, and is held;
 // cascades: with its members first, orphans: without them), asleep (a backup was made before the hibernation), unlucky (no backup is good),
-// before (what is forbidden was allowed). A member line is a name and any of the words that describe knows. Lines that begin with
+// before (what is forbidden was allowed), volumes=MIB (that each is to have), max-volume=MIB (up to which they grow), off (nothing is
+// defragmented by the spec, but if ask, the annotation, does), closed (nor now), backing-up (a backup goes on), own-quota (the user's). A member line is a name and any of the words that describe knows. Lines that begin with
 // "unknown", "service", "foreign", "expired", "volume" or "alarm" describe those, and those that begin with "beside" what is to replace the
 // members (empty: its volume has no data yet, refused: Kubernetes refuses its Pod).
 //
@@ -78,7 +79,8 @@ var arguments = []string{
 	"newer", "next", "not-root",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "relieved",
 	"request", "revision",
-	"growth", "history", "no-member", "nospace", "revoking", "rollback", "rotate", "scaling", "self", "size", "slow",
+	"ask", "backing-up", "closed", "history", "max-volume", "off", "own-quota", "volumes", "no-member", "nospace", "revoking", "rollback",
+	"rotate", "scaling", "self", "size", "slow",
 	"tls", "tls-held", "tls-window", "restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread",
 	"unwanted", "version",
 }
@@ -197,9 +199,6 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	if d.HasArg("canwait") {
 		v.Objects[0].CanWait = true
 	}
-	if d.HasArg("growth") {
-		v.Growth = cluster.Growth{Size: 1280 << 20, Why: "the data of a-0 takes 95 % of its quota"}
-	}
 	if d.HasArg("scaling") {
 		v.Scaling = cluster.Scaling{Size: cluster.Computing{Memory: 384 << 20}, Why: "the etcd of a-0 has used 210 MiB of 256 MiB"}
 		if v.Scaling.Refused = d.HasArg("cramped"); v.Scaling.Refused {
@@ -219,6 +218,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	if d.HasArg("asleep") {
 		v.Record.Awaited = cluster.Awaited{Name: "a-before-hibernation-0", Before: cluster.BeforeHibernation, Done: true}
 	}
+	parseSpace(d, w)
 	if d.Cmd == "settle" {
 		w.settle()
 	}
@@ -368,6 +368,37 @@ func parseMember(t *testing.T, w *world, words []string) {
 	w.fate(m.Name).data = m.Volume == cluster.Kept || m.Volume == cluster.Going && m.Pod.Exists()
 }
 
+// parseSpace says what the spec wants of databases and volumes, and measures them.
+func parseSpace(d *datadriven.TestData, w *world) {
+	s := &w.view.Space
+	for _, arg := range d.CmdArgs {
+		switch value := strings.Join(arg.Vals, " "); arg.Key {
+		case "volumes":
+			s.Volume = int64(number(value)) * mib
+		case "max-volume":
+			s.MaxVolume = int64(number(value)) * mib
+		case "off":
+			s.Defragments = false
+		case "ask":
+			w.view.Want.Defragment = value
+		case "closed":
+			s.InWindow = false
+		case "own-quota":
+			s.QuotaGrows = false
+		case "backing-up":
+			s.BackingUp = value
+		}
+	}
+	s.Given = min(s.Given, s.Volume)
+	s.GivenLog = min(s.GivenLog, s.Given/4)
+	w.space()
+}
+
+func number(word string) int16 {
+	n, _ := strconv.ParseInt(word, 10, 16)
+	return int16(n)
+}
+
 // halt has etcd's container end, and not the Pod.
 func halt(p *cluster.Pod) {
 	p.Ready = false
@@ -501,12 +532,17 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.NodeGone, w.fate(m.Name).nodeGone = "its volume is on node n1, which no longer exists", true
 	case "serves":
 		w.fate(m.Name).serves = map[string]way{"http": plain, "both": both, "https": secure}[value]
-	case "fragmented":
-		w.fate(m.Name).fragmented = true
-	case "brimming":
-		w.fate(m.Name).brimming = true
-	case "no-room":
-		m.NoRoom = "its volume has no room for a copy of its data"
+	case "free":
+		w.fate(m.Name).free = number(value)
+	case "used":
+		w.fate(m.Name).used = number(value)
+	case "volume":
+		w.fate(m.Name).volume = number(value)
+	case "hourly":
+		m.HourlyGrowth = int64(number(value)) * mib
+	case "defragmented", "failed":
+		ago, _ := time.ParseDuration(value)
+		m.Defragmented = cluster.Defragmented{At: toyNow - int64(ago.Seconds()), Failed: word == "failed", Request: "earlier"}
 	case "due", "held-up":
 		m.HeldUp = word == "held-up"
 		w.view.Record.Defragmenting = cluster.Defragmenting{Member: m.Name, Pod: m.Pod.UID, Size: 800 << 20}
@@ -514,8 +550,8 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		m.Pod.DefragmentsAgain, w.fate(m.Name).armed = true, true
 	case "undefragmented":
 		m.Pod.Defragments = true
-		w.view.Record.Defragmenting = cluster.Defragmenting{Member: m.Name, Size: toyFull}
-		w.fate(m.Name).fragmented, w.fate(m.Name).inVain = true, true
+		w.view.Record.Defragmenting = cluster.Defragmenting{Member: m.Name, Size: (toyUsed + toyFree) * mib}
+		w.fate(m.Name).free, w.fate(m.Name).inVain = toyFree, true
 	case "defragments":
 		m.Pod.Defragments = true
 		w.view.Record.Defragmenting = cluster.Defragmenting{Member: m.Name, Size: 800 << 20}

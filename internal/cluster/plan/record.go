@@ -113,10 +113,10 @@ func RecordDefragmented(v cluster.View, failure string) Step {
 }
 
 // RecordGrowth writes into the status how large volumes are to be: they grow, and with them the quota that is derived from their size.
-func RecordGrowth(v cluster.View) Step {
+func RecordGrowth(v cluster.View, size int64, why string) Step {
 	fact := v.Record
-	fact.Grown = v.Growth.Size
-	return Record{Fact: fact, What: fmt.Sprintf("grow volumes to %s: %s", mebibytes(v.Growth.Size), v.Growth.Why), Event: "VolumesGrowing"}
+	fact.Grown = size
+	return Record{Fact: fact, What: fmt.Sprintf("grow volumes to %s: %s", mebibytes(size), why), Event: "VolumesGrowing"}
 }
 
 // RecordScaling writes into the status what compute resources members are given beyond the spec, and that one of them cannot have it.

@@ -33,8 +33,8 @@ func giveUpDefragmenting(v cluster.View) Step {
 		return RecordDefragmented(v, d.Member+" is no member any more")
 	case m.Pod.UID != d.Pod || m.Pod.IsTerminating(): // it has begun
 		return nil
-	case m.NoRoom != "":
-		return RecordDefragmented(v, m.NoRoom)
+	case noRoom(v, m) != "":
+		return RecordDefragmented(v, noRoom(v, m))
 	case m.HeldUp:
 		return RecordDefragmented(v, "it was not restarted in time"+heldUpBy(v, m))
 	default:
@@ -128,11 +128,11 @@ func makeRoom(v cluster.View, alarms cluster.Alarms) Step {
 		return DisarmAlarm{Kind: alarms[0].Kind, ID: alarms[0].ID, Because: "every member is below nine tenths of its quota again"}
 	case v.Record.Defragmenting.Member != "":
 		return nil // it is about to restart
-	case v.Count(cluster.IsVoter, cluster.IsFull, cluster.Not(cluster.IsHelped)) > 0 && v.Compacted < confirmed(v) && !v.Freeing:
+	case v.Count(cluster.IsVoter, cluster.IsFull, cluster.Not(isHelped(v))) > 0 && v.Compacted < confirmed(v) && !v.Freeing:
 		return Compact{Revision: confirmed(v), Because: "history is what can be dropped to make room for writes"}
 	}
 	for _, m := range leaderLast(full) {
-		if cluster.IsHelped(m) && v.Target.Misnamed == "" {
+		if isHelped(v)(m) && v.Target.Misnamed == "" {
 			return RecordDefragmenting(v, m, "etcd refuses writes, because it has raised the alarm "+alarms.String())
 		}
 	}
@@ -149,19 +149,11 @@ func defragment(v cluster.View) Step {
 		return nil
 	}
 	for _, m := range leaderLast(v.Select(cluster.IsVoter, cluster.IsSteady)) {
-		if m.Fragmented != "" {
-			return RecordDefragmenting(v, m, m.Fragmented)
+		if why := fragmented(v, m); why != "" {
+			return RecordDefragmenting(v, m, why)
 		}
 	}
 	return nil
-}
-
-// growVolumes is asked after what gives space back was tried.
-func growVolumes(v cluster.View) Step {
-	if v.Growth.Size <= v.Record.Grown || v.Record.Defragmenting.Member != "" {
-		return nil
-	}
-	return RecordGrowth(v)
 }
 
 // NoSpace says why etcd refuses writes that need room and what a person has to do; empty if nothing is left to a person.
@@ -174,13 +166,13 @@ func NoSpace(v cluster.View) string {
 	if !v.Want.Heals {
 		return raised + "; delete keys, compact and defragment, and run etcdctl alarm disarm, or set spec.maintenance.noSpace to Heal"
 	}
-	for _, m := range v.Select(cluster.IsVoter, cluster.IsFull, cluster.Not(cluster.IsHelped)) {
+	for _, m := range v.Select(cluster.IsVoter, cluster.IsFull, cluster.Not(isHelped(v))) {
 		if v.Compacted == 0 {
 			continue
 		}
 		holds := fmt.Sprintf("; %s holds %s of data, of a quota of %s", m.Name, mebibytes(m.InUse), mebibytes(m.Pod.Quota))
-		if m.NoRoom != "" {
-			return raised + holds + ", and cannot be defragmented: " + m.NoRoom
+		if why := noRoom(v, m); why != "" {
+			return raised + holds + ", and cannot be defragmented: " + why
 		}
 		return raised + holds + ": delete keys (see kubectl etcd keys " + v.Name + "), or raise spec.etcd.quota (and spec.storage.size)"
 	}
@@ -196,5 +188,3 @@ func confirmed(v cluster.View) int64 {
 	_, highest := Confirmed(v)
 	return highest
 }
-
-func mebibytes(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }

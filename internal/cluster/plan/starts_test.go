@@ -235,8 +235,8 @@ func power(base, exponent int) int {
 
 func newWorld(size int, ephemeral bool) *world {
 	return &world{view: cluster.View{
-		Name: "a", UID: "u1", Want: cluster.Want{Size: size, Version: "3.6.16", Ephemeral: ephemeral},
-		Target: cluster.Target{Version: "3.6.16"},
+		Name: "a", UID: "u1", At: toyNow, Want: cluster.Want{Size: size, Version: "3.6.16", Ephemeral: ephemeral},
+		Target: cluster.Target{Version: "3.6.16"}, Space: toySpace,
 	}}
 }
 
@@ -272,10 +272,10 @@ var corruptStates = []state{
 // hollowStates are those of members of which some are to be defragmented.
 var hollowStates = []state{
 	func(*fate, *cluster.Member) {},
-	func(f *fate, _ *cluster.Member) { f.fragmented = true },
-	func(f *fate, _ *cluster.Member) { f.fragmented, f.stale = true, true },
-	func(f *fate, m *cluster.Member) { f.fragmented, m.Pod = true, cluster.Pod{} },
-	func(f *fate, m *cluster.Member) { f.fragmented, m.Pod.Cordoned = true, true },
+	func(f *fate, _ *cluster.Member) { f.free = toyFree },
+	func(f *fate, _ *cluster.Member) { f.free, f.stale = toyFree, true },
+	func(f *fate, m *cluster.Member) { f.free, m.Pod = toyFree, cluster.Pod{} },
+	func(f *fate, m *cluster.Member) { f.free, m.Pod.Cordoned = toyFree, true },
 	func(f *fate, _ *cluster.Member) { f.broken = true },
 	func(f *fate, m *cluster.Member) { m.Pod, m.Volume, f.data = cluster.Pod{}, cluster.NoVolume, false },
 }

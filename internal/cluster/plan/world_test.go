@@ -68,8 +68,9 @@ type fate struct {
 	trust       int8   // authorities that its Pod was made to trust
 	reopened    bool   // it has restarted: connections from before are gone
 	away        int8   // looks until its container runs again by itself
-	fragmented  bool   // a defragmentation gives back what its database takes of its quota
-	brimming    bool   // its data itself takes that
+	free        int16  // MiB of its database that a defragmentation gives back
+	used        int16  // MiB of its data; 0: toyUsed
+	volume      int16  // MiB of its volume; 0: toyVolume
 	inVain      bool   // its etcd was started to defragment, and did not
 	armed       bool   // each start of its container defragments
 	tried       bool   // it could not be defragmented, which is not tried again for a while
@@ -164,7 +165,10 @@ func (w *world) obey(step plan.Step) {
 	case plan.AddLearner:
 		if m := w.at(s.Name); m.Role == cluster.Unlisted && !w.refuses("") {
 			leader, led := w.view.Leader()
-			w.fate(s.Name).listed, w.fate(s.Name).fragmented = w.lists(), led && w.fate(leader.Name).fragmented // it gets the whole file
+			w.fate(s.Name).listed = w.lists()
+			if led {
+				w.fate(s.Name).free = w.fate(leader.Name).free // it gets the whole file
+			}
 			m.Role, m.ID = cluster.Learner, uint64(100+cluster.Serial(w.view.Name, s.Name))
 		}
 	case plan.UpdatePeerURLs:
@@ -280,6 +284,9 @@ func (w *world) remember(fact cluster.Record) {
 		for i := range w.view.Members {
 			w.view.Members[i].Outworn = w.view.Members[i].Name == fact.Replacing.Member
 		}
+	}
+	if fact.Grown != was.Grown {
+		w.view.Space.Volume, w.view.Space.Given = fact.Grown, fact.Grown
 	}
 	if fact.Scaled != was.Scaled {
 		w.view.Scaling = cluster.Scaling{}
