@@ -77,8 +77,6 @@ type Member struct {
 
 	// Sluggish: it is slower than its peers, and than it was.
 	Sluggish bool
-	// Outworn: it is being replaced, because it stays slow.
-	Outworn bool
 	// Exchange is why another member is to take its place although it is well: its volume has another storage class than wanted, or a
 	// person asks for it; empty if none is.
 	Exchange string

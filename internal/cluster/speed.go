@@ -63,9 +63,6 @@ type Replacing struct {
 	Since       int64 // when that was decided, in seconds since 1970
 }
 
-// IsOutworn says whether the member is to be replaced because it stays slow.
-func IsOutworn(m Member) bool { return m.Outworn }
-
 // IsExchanged says whether another member is to take the place of one that is well.
 func IsExchanged(m Member) bool { return m.Exchange != "" }
 

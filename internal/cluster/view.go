@@ -86,8 +86,6 @@ type View struct {
 	// SlowDisks are disks of members that are slower than etcd needs, whatever those of the others do, by member and signal; Usual is what
 	// it needs.
 	SlowDisks []Anomaly
-	// Outworn is the member that is to be replaced next because it stays slow.
-	Outworn Replacing
 	// Relieved: leadership was moved away from a slow member not long ago.
 	Relieved bool
 	// Hashes are those of all voters, if they were compared at this look.
@@ -139,6 +137,9 @@ type Want struct {
 	Expired   bool   // its time is over, and it is deleted
 	Accepted  string // loss of data that the user has accepted, as Loss.String puts it
 	Heals     bool   // make room when etcd has raised NOSPACE
+	// ReplacesSlow: another member takes the place of one that has been slower than the others for as long as SlowTimeout.
+	ReplacesSlow bool
+	SlowTimeout  time.Duration
 	// NoMember is what the annotation names that asks for members to be replaced, and that was never a member; empty if all were.
 	NoMember string
 	// Defragment is what the annotation that asks for a defragmentation has; empty if none does.

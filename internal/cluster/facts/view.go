@@ -43,7 +43,6 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 			j.v.SlowDisks = append(j.v.SlowDisks, disk)
 		}
 	}
-	j.v.Outworn = outworn(s, j.v)
 	j.leaveCramped(remembered)
 	j.v.Scaling = scaling(s, j.v, remembered)
 	j.v.Advice = advice(s.Cluster, remembered.RoundTrip(), remembered.EntrySize(), s.Now)
@@ -60,7 +59,7 @@ func (j *builder) all() {
 	j.nodes()
 	j.target()
 	j.space()
-	j.replacing()
+	j.exchanging()
 	j.unwritten()
 	j.v.Members = j.sorted()
 	j.speeds()
@@ -120,9 +119,11 @@ func want(s Snapshot) cluster.Want {
 		Last:      c.Spec.DeletionPolicy == v1beta1.BackupFirst,
 		Expired:   c.ExpiresAt() != nil && !s.Now.Before(*c.ExpiresAt()),
 
-		Heals:      c.HealsNoSpace(),
-		Defragment: c.Annotations[v1beta1.AnnotationDefragment],
-		NoWindow:   neverOpens(c.Spec.Maintenance.Defragmentation.Window, s.Now),
+		Heals:        c.HealsNoSpace(),
+		ReplacesSlow: c.Spec.Recovery.SlowMembers == v1beta1.SlowReplace,
+		SlowTimeout:  c.Spec.Recovery.SlowMemberTimeout.Duration,
+		Defragment:   c.Annotations[v1beta1.AnnotationDefragment],
+		NoWindow:     neverOpens(c.Spec.Maintenance.Defragmentation.Window, s.Now),
 	}
 }
 

@@ -197,7 +197,7 @@ func target(v cluster.View) int {
 	if v.Want.Ephemeral && v.Target.Misnamed == "" && v.Count(cluster.IsVoter, cluster.IsSuperseded) > 0 {
 		return v.Want.Size + 1
 	}
-	if v.Count(cluster.IsVoter, cluster.IsOutworn) > 0 || exchanges(v) {
+	if v.Count(cluster.IsVoter, isOutworn(v)) > 0 || exchanges(v) {
 		return v.Want.Size + 1
 	}
 	return v.Want.Size
@@ -207,14 +207,6 @@ func target(v cluster.View) int {
 func exchanges(v cluster.View) bool {
 	return v.Want.Size > 0 && v.Count(cluster.IsVoter, cluster.IsExchanged) > 0 && v.DowngradeTarget == "" && len(v.Alarms) == 0 &&
 		v.Record.Defragmenting.Member == "" && v.Target.Misnamed == "" && !v.Adoption.Wanted
-}
-
-// replaceSlow is asked while all is well. The one that takes its place joins before the slow one leaves.
-func replaceSlow(v cluster.View) Step {
-	if v.Outworn.Member == "" || v.DowngradeTarget != "" || v.Want.Ephemeral || isBusy(v) {
-		return nil
-	}
-	return RecordReplacing(v)
 }
 
 // isBusy says whether something else goes on that a change by the operator itself has to wait for.

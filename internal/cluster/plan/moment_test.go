@@ -109,7 +109,7 @@ func (w *world) hash() uint64 {
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
 		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.At, v.Space, v.Record.Grown, v.Record.Scaled, v.Scaling, v.Record.Replacing,
-		v.Outworn, v.Monitoring, v.TLS, v.Record.TLS,
+		v.Monitoring, v.TLS, v.Record.TLS,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -134,6 +134,7 @@ func (w *world) hash() uint64 {
 	writeAll(&h, v.Misfits)
 	writeAll(&h, v.Refused)
 	writeAll(&h, v.Foreign)
+	writeAll(&h, v.Anomalies)
 	if a, r := &v.Adoption, &v.Record.Adopting; a.Wanted || a.Undo || a.Held || a.Sleepy || a.Keeps ||
 		a.Unreachable+a.Unfit+a.ClusterID != "" || a.At != 0 || len(a.Volumes) > 0 ||
 		len(a.Sources)+len(a.Services)+len(r.Sources) > 0 || a.Workload != (cluster.Workload{}) || r.Begun+r.Ended != 0 {
@@ -177,7 +178,7 @@ type view struct {
 	grown                           int64
 	scaled                          cluster.Scaled
 	scaling                         cluster.Scaling
-	replacing, outworn              cluster.Replacing
+	replacing                       cluster.Replacing
 	monitoring                      cluster.Monitoring
 	tls                             cluster.TLSChange
 	schemes                         cluster.TLSState
@@ -210,7 +211,7 @@ func TestHashIsWhole(t *testing.T) {
 // isReported says whether no rule goes by a fact.
 func isReported(path string) bool {
 	reported := []string{
-		"view.Hashes.", "view.Speeds", "view.Anomalies", "view.SlowDisks", "view.Busy", "view.Advice", "view.Usages",
+		"view.Hashes.", "view.Speeds", "view.SlowDisks", "view.Busy", "view.Advice", "view.Usages",
 		"view.Outside", "view.Route",
 	}
 	return slices.ContainsFunc(reported, func(fact string) bool { return strings.HasPrefix(path, fact) })

@@ -124,8 +124,7 @@ var changes = policy{
 			"those that were there one at a time"),
 	),
 	under("replace what is slow",
-		rule("replace a slow member", replaceSlow, "writes into the status which member is replaced, because it stays slow: another one "+
-			"joins first"),
+		rule("replace a slow member", replaceSlow, "writes into the status which member is replaced because it stays slow, "+whenOutworn),
 	),
 	under("make room",
 		rule("end a defragmentation", endDefragmenting, "writes what a defragmentation has given back, once the member serves again"),

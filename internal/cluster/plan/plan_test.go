@@ -43,7 +43,8 @@ import (
 // unfit-volume=SOURCE (it cannot be), in-use=SOURCE (its Pod is there yet), leaving (it is being deleted, and is held;
 // cascades: with its members first, orphans: without them), asleep (a backup was made before the hibernation), unlucky (no backup is good),
 // before (what is forbidden was allowed), volumes=MIB (that each is to have), max-volume=MIB (up to which they grow), off (nothing is
-// defragmented by the spec, but if ask, the annotation, does), closed (nor now), backing-up (a backup goes on), own-quota (the user's). A member line is a name and any of the words that describe knows. Lines that begin with
+// defragmented by the spec, but if ask, the annotation, does), closed (nor now), backing-up (a backup goes on), own-quota (the user's), keep-slow
+// (slow members are not replaced). A member line is a name and any of the words that describe knows. Lines that begin with
 // "unknown", "service", "foreign", "expired", "volume" or "alarm" describe those, and those that begin with "beside" what is to replace the
 // members (empty: its volume has no data yet, refused: Kubernetes refuses its Pod).
 //
@@ -79,8 +80,8 @@ var arguments = []string{
 	"newer", "next", "not-root",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "relieved",
 	"request", "revision",
-	"ask", "backing-up", "closed", "history", "max-volume", "off", "own-quota", "volumes", "no-member", "nospace", "revoking", "rollback",
-	"rotate", "scaling", "self", "size", "slow",
+	"ask", "backing-up", "closed", "history", "keep-slow", "max-volume", "off", "own-quota", "volumes", "no-member", "nospace", "revoking",
+	"rollback", "rotate", "scaling", "self", "size",
 	"tls", "tls-held", "tls-window", "restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread",
 	"unwanted", "version",
 }
@@ -206,9 +207,6 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 		}
 	}
 	d.MaybeScanArgs(t, "no-member", &v.Want.NoMember)
-	if d.MaybeScanArgs(t, "slow", &v.Outworn.Member) {
-		v.Outworn.Why = "it has been slower than the others for 1h0m0s: fsync 400ms, usually 2ms"
-	}
 	w.full, w.history, v.Want.Heals = d.HasArg("nospace"), d.HasArg("history"), !d.HasArg("self")
 	v.Want.Guarded, v.Want.Last, w.backup.fails = d.HasArg("guarded"), d.HasArg("last"), d.HasArg("unlucky")
 	v.Want.Expired = d.HasArg("expired")
@@ -219,6 +217,7 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 		v.Record.Awaited = cluster.Awaited{Name: "a-before-hibernation-0", Before: cluster.BeforeHibernation, Done: true}
 	}
 	parseSpace(d, w)
+	v.Want.ReplacesSlow, v.Want.SlowTimeout = !d.HasArg("keep-slow"), time.Hour
 	if d.Cmd == "settle" {
 		w.settle()
 	}
@@ -394,6 +393,12 @@ func parseSpace(d *datadriven.TestData, w *world) {
 	w.space()
 }
 
+// before is the time so long ago.
+func before(word string) int64 {
+	ago, _ := time.ParseDuration(word)
+	return toyNow - int64(ago.Seconds())
+}
+
 func number(word string) int16 {
 	n, _ := strconv.ParseInt(word, 10, 16)
 	return int16(n)
@@ -541,8 +546,7 @@ func describe(w *world, m *cluster.Member, word string) bool {
 	case "hourly":
 		m.HourlyGrowth = int64(number(value)) * mib
 	case "defragmented", "failed":
-		ago, _ := time.ParseDuration(value)
-		m.Defragmented = cluster.Defragmented{At: toyNow - int64(ago.Seconds()), Failed: word == "failed", Request: "earlier"}
+		m.Defragmented = cluster.Defragmented{At: before(value), Failed: word == "failed", Request: "earlier"}
 	case "due", "held-up":
 		m.HeldUp = word == "held-up"
 		w.view.Record.Defragmenting = cluster.Defragmenting{Member: m.Name, Pod: m.Pod.UID, Size: 800 << 20}
@@ -562,11 +566,13 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		w.view.Alarms = []cluster.Alarm{{Kind: cluster.Corrupt, ID: m.ID, Member: m.Name}}
 	case "unsigned":
 		m.Unsigned = true
-	case "sluggish":
+	case "slow":
 		m.Sluggish = true
-	case "outworn":
-		m.Sluggish, m.Outworn = true, true
-		w.view.Record.Replacing = cluster.Replacing{Member: m.Name, Why: "it is slow"}
+		w.view.Anomalies = append(w.view.Anomalies, cluster.Anomaly{
+			Member: m.Name, Signal: "fsync", Value: 0.4, Usual: 0.002, Since: time.Unix(before(value), 0),
+		})
+	case "replaced":
+		w.view.Record.Replacing = cluster.Replacing{Member: m.Name, Why: "it is slow", Since: before(value)}
 	case "exchange":
 		m.Exchange = `its volume has the storage class "slow", and "fast" is wanted`
 	case "asked":

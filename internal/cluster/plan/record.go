@@ -131,10 +131,10 @@ func RecordScaling(v cluster.View) Step {
 }
 
 // RecordReplacing writes into the status which member is replaced because it stays slow.
-func RecordReplacing(v cluster.View) Step {
+func RecordReplacing(v cluster.View, member, why string) Step {
 	fact := v.Record
-	fact.Replacing = v.Outworn
-	return Record{Fact: fact, What: "replace " + v.Outworn.Member + ": " + v.Outworn.Why, Event: "ReplacingSlowMember"}
+	fact.Replacing = cluster.Replacing{Member: member, Why: why, Since: v.At}
+	return Record{Fact: fact, What: "replace " + member + ": " + why, Event: "ReplacingSlowMember"}
 }
 
 // passed is the record with a next serial number that is above those of the names.

@@ -44,7 +44,7 @@ func shrink(v cluster.View) Step {
 
 // whyLeave says why a voter leaves that is well.
 func whyLeave(v cluster.View, m cluster.Member) string {
-	if m.Outworn {
+	if isOutworn(v)(m) {
 		return "another one has taken its place: " + v.Record.Replacing.Why
 	}
 	if cluster.IsExchanged(m) {
@@ -98,7 +98,7 @@ func leaving(v cluster.View) []string {
 	if surplus <= 0 {
 		return nil
 	}
-	slices.SortFunc(voters, func(a, b cluster.Member) int { return removalOrder(v.Name, a, b) })
+	slices.SortFunc(voters, func(a, b cluster.Member) int { return removalOrder(v, a, b) })
 	names := make([]string, 0, surplus)
 	for _, m := range voters[:surplus] {
 		names = append(names, m.Name)
@@ -106,14 +106,14 @@ func leaving(v cluster.View) []string {
 	return names
 }
 
-func removalOrder(name string, a, b cluster.Member) int {
+func removalOrder(v cluster.View, a, b cluster.Member) int {
 	return cmp.Or(
 		last(cluster.IsAway(b), cluster.IsAway(a)),
-		last(cluster.IsOutworn(b), cluster.IsOutworn(a)),
+		last(isOutworn(v)(b), isOutworn(v)(a)),
 		last(cluster.IsExchanged(b), cluster.IsExchanged(a)),
 		last(cluster.IsExchanged(a) && a.Leader, cluster.IsExchanged(b) && b.Leader),
 		last(cluster.IsSuperseded(b), cluster.IsSuperseded(a)),
 		last(cluster.IsDisturbed(b), cluster.IsDisturbed(a)),
-		cluster.Serial(name, b.Name)-cluster.Serial(name, a.Name),
+		cluster.Serial(v.Name, b.Name)-cluster.Serial(v.Name, a.Name),
 	)
 }

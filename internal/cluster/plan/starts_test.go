@@ -235,7 +235,7 @@ func power(base, exponent int) int {
 
 func newWorld(size int, ephemeral bool) *world {
 	return &world{view: cluster.View{
-		Name: "a", UID: "u1", At: toyNow, Want: cluster.Want{Size: size, Version: "3.6.16", Ephemeral: ephemeral},
+		Name: "a", UID: "u1", At: toyNow, Want: cluster.Want{Size: size, Version: "3.6.16", Ephemeral: ephemeral, ReplacesSlow: true},
 		Target: cluster.Target{Version: "3.6.16"}, Space: toySpace,
 	}}
 }
@@ -301,7 +301,7 @@ var rareStates = []state{
 	},
 	func(f *fate, _ *cluster.Member) { f.nodeGone = true },
 	func(_ *fate, m *cluster.Member) { m.Sluggish = true },
-	func(_ *fate, m *cluster.Member) { m.Outworn = true },
+	func(f *fate, _ *cluster.Member) { f.outworn = true },
 	func(_ *fate, m *cluster.Member) { m.Exchange = "another class" },
 	func(_ *fate, m *cluster.Member) { m.Exchange, m.Asked, m.Pod = "asked for", true, cluster.Pod{} },
 	func(f *fate, m *cluster.Member) { f.away, m.Pod.Proven = 4, true },
@@ -347,6 +347,9 @@ func formedWorld(g goal, states []int, newest learner) *world {
 			m.Pod = cluster.Pod{} // data that goes with its Pod waits for no node
 		}
 		w.view.Members = append(w.view.Members, m)
+		if w.fates[i].outworn {
+			w.view.Record.Replacing = cluster.Replacing{Member: m.Name, Since: toyNow}
+		}
 	}
 	if newest != noLearner {
 		last := len(states) - 1

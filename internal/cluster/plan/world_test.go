@@ -73,6 +73,7 @@ type fate struct {
 	volume      int16  // MiB of its volume; 0: toyVolume
 	inVain      bool   // its etcd was started to defragment, and did not
 	armed       bool   // each start of its container defragments
+	outworn     bool   // it is being replaced because it stays slow
 	tried       bool   // it could not be defragmented, which is not tried again for a while
 	serves      way    // as its Pod was made
 	listed      way    // as etcd lists it
@@ -278,12 +279,6 @@ func (w *world) remember(fact cluster.Record) {
 	w.view.Adoption.Wanted = w.view.Adoption.Wanted && fact.Adopting.Ended == 0
 	if fact.RolledBack != was.RolledBack {
 		w.view.Want.Version = fact.RolledBack.Version
-	}
-	if fact.Replacing != was.Replacing {
-		w.view.Outworn = cluster.Replacing{}
-		for i := range w.view.Members {
-			w.view.Members[i].Outworn = w.view.Members[i].Name == fact.Replacing.Member
-		}
 	}
 	if fact.Grown != was.Grown {
 		w.view.Space.Volume, w.view.Space.Given = fact.Grown, fact.Grown
