@@ -126,6 +126,8 @@ type Pod struct {
 	Lingers            bool   // it goes on to serve for a moment when it is deleted
 	Resizing           string // why it does not have the compute resources yet that it is to have
 	Cramped            string // why it cannot have what it is given beyond the spec: it is left as it runs; empty if it can
+	MemoryLimit        int64  // bytes of memory that its etcd may have; 0 if that is not limited
+	OOMKilled          int64  // when its etcd was killed for want of memory last, in seconds since 1970; 0 if it was not
 	Cordoned           bool   // its node takes no new Pods: a drain may follow
 	Silent             string // its node, if that is silent: what Kubernetes says of the Pod is old
 	Image              string // that its container is to run

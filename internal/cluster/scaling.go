@@ -1,6 +1,9 @@
 package cluster
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Computing is an amount of processor, in thousandths of one, and of memory, in bytes; 0 stands for what the spec says.
 type Computing struct{ CPU, Memory int64 }
@@ -12,12 +15,25 @@ type Usage struct {
 	Memory     int64   // bytes that are resident now
 }
 
-// Scaling is what the compute resources of all members are to become, and why; Why is empty if they are as they are to be.
-type Scaling struct {
-	Size    Computing
-	Why     string
-	Refused bool  // a member cannot have it: the others do, and none is given more
-	At      int64 // when that was decided, in seconds since 1970
+// Range is what members have of one resource, now and at most; both are 0 if it is not scaled. A processor is counted in thousandths,
+// memory in bytes.
+type Range struct{ Now, Most int64 }
+
+// Load is the largest use that a member makes of a resource.
+type Load struct {
+	Range
+	Member  string
+	Used    int64
+	HighFor time.Duration // for how long it has been high, at every look; 0 if it is not, or if this look did not ask for it
+}
+
+// Autoscale is what the spec says of compute resources beyond it, and how much of those that members have they use. They are not scaled
+// while it is empty.
+type Autoscale struct {
+	Wanted      bool
+	Resizes     bool // Kubernetes can give more to members that run
+	CPU, Memory Load
+	MemoryLimit int64 // bytes that each is to be limited to now; 0: it is not
 }
 
 // Scaled is what members were given beyond the spec.

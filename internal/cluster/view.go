@@ -77,8 +77,8 @@ type View struct {
 	Advice []Advice
 	// Usages are what members have used, if they were asked for that at this look.
 	Usages []Usage
-	// Scaling is what the compute resources of members are to become.
-	Scaling Scaling
+	// Autoscale is about compute resources by use.
+	Autoscale Autoscale
 	// Busy: a backup or a defragmentation slows members down.
 	Busy bool
 	// Anomalies are by which members are slower than they were, by member and signal.

@@ -3,29 +3,25 @@ package facts
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/memory"
-	"github.com/etcd-operator/etcd-operator/internal/cluster/scale"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/specs"
 )
 
-const (
-	// refusedAfter is for how long the kubelet or the scheduler may find no room.
-	refusedAfter = 2 * time.Minute
-	// killedFor is for how long it counts that a member was killed for want of memory.
-	killedFor = 10 * time.Minute
-)
+// refusedAfter is for how long the kubelet or the scheduler may find no room.
+const refusedAfter = 2 * time.Minute
 
-// usages are what members have used, if they were asked for it.
+// usages are what members have used, if they were asked for it, and which lacked memory.
 func (j *builder) usages() {
-	for _, m := range j.v.Members {
+	for i, m := range j.v.Members {
+		if pod := j.pods[m.Name]; pod != nil {
+			killed(&j.v.Members[i].Pod, pod)
+		}
 		for _, a := range j.Answers {
 			if a.Member == m.Name && a.Timings != nil && m.Role == cluster.Voter && m.Healthy {
 				j.v.Usages = append(j.v.Usages, cluster.Usage{Member: m.Name, CPUSeconds: a.Timings.CPUSeconds, Memory: int64(a.Timings.Memory)})
@@ -34,46 +30,16 @@ func (j *builder) usages() {
 	}
 }
 
-// scaling is what compute resources members are to have beyond the spec. They only grow: what was given stays given.
-func scaling(s Snapshot, v cluster.View, remembered *memory.Cluster) cluster.Scaling {
+// autoscale is what the spec says of compute resources beyond it.
+func autoscale(s Snapshot, v cluster.View) cluster.Autoscale {
 	c := s.Cluster
 	if c.Spec.Autoscale == nil || IsLeftAlone(c) || v.Record.Recovering != "" {
-		return cluster.Scaling{}
+		return cluster.Autoscale{}
 	}
-	cpu, mem := c.Computing(corev1.ResourceCPU), c.Computing(corev1.ResourceMemory)
-	look := scale.Look{
-		At: s.Now, Members: v.Count(cluster.IsVoter), Usages: v.Usages,
-		CPU: scale.Range{Now: cpu.Now, Most: cpu.Most}, Memory: scale.Range{Now: mem.Now, Most: mem.Most},
-	}
-	wants := remembered.Scale(look)
-	if was := v.Record.Scaled.Refused; was != "" || slices.ContainsFunc(v.Members, cluster.IsCramped) {
-		return refused(v, was, beyond(c), s.Now.Unix())
-	}
-	if name := killed(s); name != "" && mem.Now < mem.Most {
-		wants = cluster.Scaling{
-			Size: cluster.Computing{Memory: scale.NextMemory(look.Memory)},
-			Why:  fmt.Sprintf("%s was killed for want of memory: it had %d MiB", name, mem.Now>>20),
-		}
-	}
-	if wants.Why == "" || s.Resizes == specs.ResizesNothing {
-		return cluster.Scaling{}
-	}
-	wants.Size = cluster.Computing{CPU: cmp.Or(wants.Size.CPU, cpu.Now), Memory: cmp.Or(wants.Size.Memory, mem.Now)}
-	wants.At = s.Now.Unix()
-	return wants
-}
-
-// refused says once that a member cannot have what it is given, and once that all of them have it. Meanwhile none is given more.
-func refused(v cluster.View, was string, size cluster.Computing, at int64) cluster.Scaling {
-	waits := func(m cluster.Member) bool { return m.Pod.Change == cluster.Resize || m.Pod.Resizing != "" }
-	i := slices.IndexFunc(v.Members, cluster.IsCramped)
-	switch {
-	case i >= 0 && was == "":
-		return cluster.Scaling{Size: size, Why: v.Members[i].Pod.Cramped, Refused: true, At: at}
-	case i < 0 && was != "" && !slices.ContainsFunc(v.Members, waits):
-		return cluster.Scaling{Size: size, Why: "every member has it now", At: at}
-	}
-	return cluster.Scaling{}
+	cpu, mem, limit := c.Computing(corev1.ResourceCPU), c.Computing(corev1.ResourceMemory), c.MemberResources().Limits[corev1.ResourceMemory]
+	a := cluster.Autoscale{Wanted: true, Resizes: s.Resizes != specs.ResizesNothing, MemoryLimit: limit.Value()}
+	a.CPU.Range, a.Memory.Range = cluster.Range{Now: cpu.Now, Most: cpu.Most}, cluster.Range{Now: mem.Now, Most: mem.Most}
+	return a
 }
 
 // leaveCramped leaves a member as it runs that cannot have what it is given beyond the spec: neither another Pod nor another member is
@@ -115,22 +81,15 @@ func crampedBy(pod *corev1.Pod, s Snapshot) string {
 	return ""
 }
 
-// killed is a member whose etcd was killed for want of the memory that it is to have now; empty if there is none.
-func killed(s Snapshot) string {
-	since := ptr.Deref(s.Cluster.Status.Autoscale, v1beta1.AutoscaleStatus{}).Since
-	for i := range s.Pods {
-		pod := &s.Pods[i]
-		status := specs.EtcdStatus(pod)
-		for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
-			wanted := s.Cluster.MemberResources().Limits[corev1.ResourceMemory]
-			had := specs.Etcd(pod).Resources.Limits[corev1.ResourceMemory]
-			if end := state.Terminated; end != nil && end.Reason == "OOMKilled" && s.isRecent(end.FinishedAt.Time, killedFor) &&
-				had.Cmp(wanted) >= 0 && end.FinishedAt.After(since.Time) {
-				return pod.Name
-			}
+// killed records how much memory a Pod's etcd may have, and when it was killed for want of more.
+func killed(p *cluster.Pod, pod *corev1.Pod) {
+	limit, status := specs.Etcd(pod).Resources.Limits[corev1.ResourceMemory], specs.EtcdStatus(pod)
+	p.MemoryLimit = limit.Value()
+	for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
+		if end := state.Terminated; end != nil && end.Reason == "OOMKilled" {
+			p.OOMKilled = max(p.OOMKilled, end.FinishedAt.Unix())
 		}
 	}
-	return ""
 }
 
 // beyond is what members are given beyond the spec.

@@ -39,19 +39,26 @@ func autoscaled(t *testing.T, given string) *scene {
 	return s
 }
 
-// scaling is what is wanted after looks for two minutes at which members use that many MiB of memory.
-func (s *scene) scaling(remembered *memory.Cluster, used float64) cluster.Scaling {
-	var last cluster.Scaling
+// scaling is what is decided after looks for two minutes at which members use that many MiB of memory.
+func (s *scene) scaling(remembered *memory.Cluster, used float64) (last string) {
 	for _, name := range []string{"a-0", "a-1", "a-2"} {
 		s.timings[s.pod(name).Status.PodIP+":2381"] = etcd.Timings{Memory: used * (1 << 20)}
 	}
 	for looks := range 5 {
-		v := s.timedLook(remembered, time.Duration(looks)*30*time.Second)
-		if v.Scaling.Why != "" {
-			last = v.Scaling
+		if text := scaled(s.timedLook(remembered, time.Duration(looks)*30*time.Second)); text != "" {
+			last = text
 		}
 	}
 	return last
+}
+
+// scaled is what is decided about compute resources; empty if that is nothing.
+func scaled(v cluster.View) string {
+	step, because := plan.Next(v)
+	if because != "scale members" {
+		return ""
+	}
+	return strings.TrimPrefix(step.String(), "give members ")
 }
 
 func TestScalingByUse(t *testing.T) {
@@ -91,13 +98,8 @@ func TestScalingByUse(t *testing.T) {
 			if test.spoil != nil {
 				test.spoil(s)
 			}
-			got := s.scaling(&memory.Cluster{}, test.used)
-			text := ""
-			if got.Why != "" {
-				text = got.Size.Text() + ": " + got.Why
-			}
-			if text != test.want || got.Refused {
-				t.Errorf("%q, want %q", text, test.want)
+			if got := s.scaling(&memory.Cluster{}, test.used); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
 	}
@@ -150,11 +152,9 @@ func TestScalingRefused(t *testing.T) {
 			s, remembered := autoscaled(t, "384Mi"), &memory.Cluster{}
 			test.spoil(s, remembered)
 			v := s.timedLook(remembered, 0)
-			if got := v.Scaling; test.want == "" && got.Why != "" || !strings.HasPrefix(got.Why, test.want) || got.Refused != (test.want != "") {
-				t.Errorf("%+v, want %q", got, test.want)
-			}
-			if got := v.Scaling.Size.Memory >> 20; test.want != "" && got != 384 {
-				t.Errorf("set back to %d MiB", got)
+			why, refused := strings.CutPrefix(scaled(v), "no more than 384 MiB of memory: ")
+			if refused != (test.want != "") || !strings.HasPrefix(why, test.want) {
+				t.Errorf("%q, want %q", scaled(v), test.want)
 			}
 			for _, m := range v.Members {
 				if m.Pod.Change != cluster.Same || test.want != "" && m.Pod.Resizing != "" {
@@ -171,15 +171,15 @@ func TestScalingIsRefusedOnce(t *testing.T) {
 	s.small("a-1")
 	denied := memory.Ending{Err: errors.New("forbidden"), Denied: "exceeded quota"}
 	remembered.Note(s.timedLook(remembered, 0), plan.ResizePod{Name: "a-1"}, denied, now)
-	if got := s.timedLook(remembered, 0).Scaling; !got.Refused || got.Size.Memory>>20 != 512 {
-		t.Fatalf("%+v", got)
+	if got := scaled(s.timedLook(remembered, 0)); !strings.HasPrefix(got, "no more than 512 MiB of memory: ") {
+		t.Fatal(got)
 	}
 	s.c.Status.Autoscale.Refused = "exceeded quota"
 	change := func(after time.Duration, want cluster.Change) {
 		t.Helper()
 		v := s.timedLook(remembered, after)
-		if m, _ := v.Member("a-1"); m.Pod.Change != want || v.Scaling.Why != "" {
-			t.Errorf("after %s: %v, %+v", after, m.Pod.Change, v.Scaling)
+		if m, _ := v.Member("a-1"); m.Pod.Change != want || scaled(v) != "" {
+			t.Errorf("after %s: %v, %s", after, m.Pod.Change, scaled(v))
 		}
 	}
 	change(59*time.Minute, cluster.Same)

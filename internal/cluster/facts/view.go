@@ -44,7 +44,7 @@ func View(s Snapshot, remembered *memory.Cluster) cluster.View {
 		}
 	}
 	j.leaveCramped(remembered)
-	j.v.Scaling = scaling(s, j.v, remembered)
+	j.v.Autoscale = remembered.Load(autoscale(s, j.v), j.v, s.Now)
 	j.v.Advice = advice(s.Cluster, remembered.RoundTrip(), remembered.EntrySize(), s.Now)
 	j.v.Advice = append(j.v.Advice, asksForNothing(s.Cluster, s.Now)...)
 	return j.v

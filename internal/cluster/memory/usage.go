@@ -25,12 +25,12 @@ type refusal struct {
 	words string
 }
 
-// Scale adds a look at what members use, if there is one, and says what they are to have.
-func (m *Cluster) Scale(look scale.Look) cluster.Scaling {
-	if len(look.Usages) == 0 {
-		return cluster.Scaling{}
+// Load adds how much members use of what they have, and for how long that has been much, if they were asked for it.
+func (m *Cluster) Load(a cluster.Autoscale, v cluster.View, now time.Time) cluster.Autoscale {
+	if a.Wanted && len(v.Usages) > 0 {
+		m.usage.watch.Add(&a, scale.Look{At: now, Members: v.Count(cluster.IsVoter), Usages: v.Usages})
 	}
-	return m.usage.watch.Add(look)
+	return a
 }
 
 // ResizeRefused says why Kubernetes refuses a Pod what it is given beyond the spec; empty if it does not, if it is to be asked again, or if

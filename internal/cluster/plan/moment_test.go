@@ -108,8 +108,8 @@ func (w *world) hash() uint64 {
 		v.Record.HasNetworkPolicy, v.Record.HasRequests, v.Record.HasMaintenance, v.Record.DefragRoom,
 		v.Record.NextSerial, v.Record.Revision, v.Generation,
 		[3]string{v.Revocation.At, string(v.Revocation.Phase), v.Revocation.Await},
-		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.At, v.Space, v.Record.Grown, v.Record.Scaled, v.Scaling, v.Record.Replacing,
-		v.Monitoring, v.TLS, v.Record.TLS,
+		v.Certificates, v.Record.Defragmenting, v.Compacted, v.Freeing, v.At, v.Space, v.Record.Grown, v.Record.Scaled, v.Autoscale,
+		v.Record.Replacing, v.Monitoring, v.TLS, v.Record.TLS,
 	})
 	for _, m := range v.Members {
 		m.Pod.UID = ""
@@ -177,7 +177,7 @@ type view struct {
 	space                           cluster.Space
 	grown                           int64
 	scaled                          cluster.Scaled
-	scaling                         cluster.Scaling
+	autoscale                       cluster.Autoscale
 	replacing                       cluster.Replacing
 	monitoring                      cluster.Monitoring
 	tls                             cluster.TLSChange

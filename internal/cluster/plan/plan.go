@@ -65,8 +65,8 @@ var repairs = policy{
 		rule("delete finished pods", deleteFinished, "deletes Pods that never run again, so that their members can start"),
 		rule("give up a defragmentation", giveUpDefragmenting, "ends one that fails or is held up, with the reason, and gives a member "+
 			"back its plain Pod that does not start while it is defragmented"),
-		rule("scale members", scale, "writes into the status what processor and memory members are given beyond the spec, or that there is "+
-			"no more"),
+		rule("scale members", scale, "writes into the status what processor and memory members are given beyond the spec, "+whenShort+
+			"; or that there is no more"),
 		rule("restart broken pods", restartBroken, "gives a Pod that does not run well the spec that is wanted now"),
 		rule("change nothing beyond the limits", keepWithin, "refuses more than starting members as they were, where limits were narrowed"),
 		rule("wait for the cluster to form", awaitFormation, "waits until the first members have formed the cluster"),

@@ -43,10 +43,11 @@ import (
 // unfit-volume=SOURCE (it cannot be), in-use=SOURCE (its Pod is there yet), leaving (it is being deleted, and is held;
 // cascades: with its members first, orphans: without them), asleep (a backup was made before the hibernation), unlucky (no backup is good),
 // before (what is forbidden was allowed), volumes=MIB (that each is to have), max-volume=MIB (up to which they grow), off (nothing is
-// defragmented by the spec, but if ask, the annotation, does), closed (nor now), backing-up (a backup goes on), own-quota (the user's), keep-slow
-// (slow members are not replaced). A member line is a name and any of the words that describe knows. Lines that begin with
-// "unknown", "service", "foreign", "expired", "volume" or "alarm" describe those, and those that begin with "beside" what is to replace the
-// members (empty: its volume has no data yet, refused: Kubernetes refuses its Pod).
+// defragmented by the spec, but if ask, the annotation, does), closed (nor now), backing-up (a backup goes on), own-quota (the user's),
+// keep-slow (slow members are not replaced), cpu=(HAVE, MAY, USED, HOW LONG) and memory=(the same, in MiB). A member line is a name and any
+// of the words that describe knows. Lines that begin with "unknown", "service", "foreign", "expired", "volume" or "alarm" describe those,
+// and those that begin with "beside" what is to replace the members (empty: its volume has no data yet, refused: Kubernetes refuses its
+// Pod).
 //
 // If it fails, run with -rewrite and read the diff before you commit it.
 func TestPlan(t *testing.T) {
@@ -74,14 +75,14 @@ func TestPlan(t *testing.T) {
 var arguments = []string{
 	"adopt", "undo", "sleepy", "free", "complete", "silent-set", "ordered",
 	"unfit-source", "away", "replicas", "keep", "unfit-volume", "in-use",
-	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "cramped", "deleting", "denied",
+	"accept", "adopted", "allow", "asleep", "automatic", "await", "bad", "before", "canwait", "cascades", "cpu", "deleting", "denied",
 	"downgrade", "ephemeral", "forbidden",
 	"expired", "fresh", "gone", "guarded", "held", "image", "inplace", "joining", "lacking", "last", "leaving", "locked", "misnamed", "new",
 	"newer", "next", "not-root",
 	"no-labels", "no-version", "objects", "offer", "orphans", "owner", "parts", "paused", "recovering", "refused", "relieved",
 	"request", "revision",
-	"ask", "backing-up", "closed", "history", "keep-slow", "max-volume", "off", "own-quota", "volumes", "no-member", "nospace", "revoking",
-	"rollback", "rotate", "scaling", "self", "size",
+	"ask", "backing-up", "closed", "history", "keep-slow", "max-volume", "memory", "off", "own-quota", "volumes", "no-member", "nospace",
+	"revoking", "rollback", "rotate", "self", "size",
 	"tls", "tls-held", "tls-window", "restore", "small", "split", "undecided", "undone", "unfit", "unformed", "unlucky", "unread",
 	"unwanted", "version",
 }
@@ -199,12 +200,6 @@ func parse(t *testing.T, d *datadriven.TestData) *world {
 	}
 	if d.HasArg("canwait") {
 		v.Objects[0].CanWait = true
-	}
-	if d.HasArg("scaling") {
-		v.Scaling = cluster.Scaling{Size: cluster.Computing{Memory: 384 << 20}, Why: "the etcd of a-0 has used 210 MiB of 256 MiB"}
-		if v.Scaling.Refused = d.HasArg("cramped"); v.Scaling.Refused {
-			v.Scaling.Why = "a-1 cannot have it where it runs: its node never has room"
-		}
 	}
 	d.MaybeScanArgs(t, "no-member", &v.Want.NoMember)
 	w.full, w.history, v.Want.Heals = d.HasArg("nospace"), d.HasArg("history"), !d.HasArg("self")
@@ -382,6 +377,8 @@ func parseSpace(d *datadriven.TestData, w *world) {
 			w.view.Want.Defragment = value
 		case "closed":
 			s.InWindow = false
+		case "cpu", "memory":
+			parseLoad(w, arg)
 		case "own-quota":
 			s.QuotaGrows = false
 		case "backing-up":
@@ -391,6 +388,18 @@ func parseSpace(d *datadriven.TestData, w *world) {
 	s.Given = min(s.Given, s.Volume)
 	s.GivenLog = min(s.GivenLog, s.Given/4)
 	w.space()
+}
+
+// parseLoad is what members have of a resource, what they may have, and what a-0 uses of it, for how long too much: in millicores or MiB.
+func parseLoad(w *world, arg datadriven.CmdArg) {
+	a, unit := &w.view.Autoscale, int64(1)
+	load := &a.CPU
+	if arg.Key == "memory" {
+		load, unit = &a.Memory, mib
+	}
+	a.Wanted, a.Resizes, load.Member = true, true, "a-0"
+	load.Now, load.Most, load.Used = int64(number(arg.Vals[0]))*unit, int64(number(arg.Vals[1]))*unit, int64(number(arg.Vals[2]))*unit
+	load.HighFor, _ = time.ParseDuration(arg.Vals[3])
 }
 
 // before is the time so long ago.
@@ -495,6 +504,10 @@ func describe(w *world, m *cluster.Member, word string) bool {
 		w.fate(m.Name).deaf = true
 	case "cramped":
 		m.Pod.QuotaBelowDBSize = true
+	case "no-place":
+		m.Pod.Cramped = m.Name + " cannot have it where it runs: its node never has room"
+	case "killed":
+		m.Pod.OOMKilled = before(value)
 	case "forms":
 		m.Pod.Entry = cluster.Forms
 	case "joins":

@@ -120,14 +120,14 @@ func RecordGrowth(v cluster.View, size int64, why string) Step {
 }
 
 // RecordScaling writes into the status what compute resources members are given beyond the spec, and that one of them cannot have it.
-func RecordScaling(v cluster.View) Step {
-	fact, s := v.Record, v.Scaling
-	fact.Scaled = cluster.Scaled{Computing: s.Size, Since: s.At}
-	if s.Refused {
-		fact.Scaled.Refused = s.Why
-		return Record{Fact: fact, Failed: s.Why, What: "give members no more than " + s.Size.Text() + ": " + s.Why, Event: "ScalingRefused"}
+func RecordScaling(v cluster.View, size cluster.Computing, why string, refused bool) Step {
+	fact := v.Record
+	fact.Scaled = cluster.Scaled{Computing: size, Since: v.At}
+	if refused {
+		fact.Scaled.Refused = why
+		return Record{Fact: fact, Failed: why, What: "give members no more than " + size.Text() + ": " + why, Event: "ScalingRefused"}
 	}
-	return Record{Fact: fact, What: "give members " + s.Size.Text() + ": " + s.Why, Event: "Scaled"}
+	return Record{Fact: fact, What: "give members " + size.Text() + ": " + why, Event: "Scaled"}
 }
 
 // RecordReplacing writes into the status which member is replaced because it stays slow.

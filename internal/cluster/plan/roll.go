@@ -69,14 +69,6 @@ func rollOut(v cluster.View) Step {
 	}
 }
 
-// scale is asked early: a member that lacks memory is not well.
-func scale(v cluster.View) Step {
-	if v.Scaling.Why == "" {
-		return nil
-	}
-	return RecordScaling(v)
-}
-
 // resize changes the compute resources of one Pod at a time: too little for one is
 // too little for all. While a Pod still waits for resources it may be resized again at once. A member whose
 // Pod the kubelet cannot resize gets a new Pod first, which shows whether it runs with them.

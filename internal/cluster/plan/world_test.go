@@ -284,7 +284,8 @@ func (w *world) remember(fact cluster.Record) {
 		w.view.Space.Volume, w.view.Space.Given = fact.Grown, fact.Grown
 	}
 	if fact.Scaled != was.Scaled {
-		w.view.Scaling = cluster.Scaling{}
+		a := &w.view.Autoscale
+		a.CPU, a.Memory.Now, a.Memory.HighFor = cluster.Load{}, fact.Scaled.Memory, 0
 		w.outdate(func(f *fate) { f.cramped = true })
 	}
 	if fact.Token == was.Token && slices.Equal(fact.First, was.First) && fact.Adopted == was.Adopted {

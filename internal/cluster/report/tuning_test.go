@@ -34,14 +34,13 @@ func TestTuningInStatus(t *testing.T) {
 func TestScalingInStatus(t *testing.T) {
 	at := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	v := cluster.View{Name: "a", Record: cluster.Record{ClusterID: "c1"}}
-	v.Scaling = cluster.Scaling{Size: cluster.Computing{CPU: 750, Memory: 384 << 20}, Why: "a-0 uses it", At: at.Unix()}
+	v.At = at.Unix()
 	c := &v1beta1.EtcdCluster{}
-	c.Status = report.Status(c, v, plan.RecordScaling(v), nil)
+	c.Status = report.Status(c, v, plan.RecordScaling(v, cluster.Computing{CPU: 750, Memory: 384 << 20}, "a-0 uses it", false), nil)
 	if got := c.Status.Autoscale; got == nil || got.CPU.String() != "750m" || got.Memory.String() != "384Mi" || got.Refused != "" {
 		t.Fatalf("autoscale: %v", got)
 	}
-	v.Scaling = cluster.Scaling{Size: cluster.Computing{Memory: 256 << 20}, Why: "no room", Refused: true, At: at.Unix()}
-	c.Status = report.Status(c, v, plan.RecordScaling(v), nil)
+	c.Status = report.Status(c, v, plan.RecordScaling(v, cluster.Computing{Memory: 256 << 20}, "no room", true), nil)
 	if got := c.Status.Autoscale; got.CPU != nil || got.Memory.String() != "256Mi" || got.Refused != "no room" || !got.Since.Time.Equal(at) {
 		t.Errorf("autoscale after it was refused: %v", got)
 	}

@@ -1,41 +1,22 @@
-// Package scale says when members need more of a processor or of memory than they have. Nothing is taken away from them: a database that
-// has used its memory once will use it again, and a wrong guess kills a leader.
+// Package scale measures how much of a processor and of memory members use, and for how long that has been much.
 //
 // It is pure, and holds no clock: every look brings its time.
 package scale
 
 import (
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 )
-
-// Range is what members have of one resource, now and at most; both are 0 if it is not scaled. A processor is counted in
-// thousandths, memory in bytes.
-type Range struct{ Now, Most int64 }
 
 // Look is what is known at one moment.
 type Look struct {
-	At          time.Time
-	Members     int // voters that there are
-	Usages      []cluster.Usage
-	CPU, Memory Range
+	At      time.Time
+	Members int // voters that there are
+	Usages  []cluster.Usage
 }
-
-const (
-	// above is the share, in percent, from which on what members have is too little: etcd is throttled, or about to be killed.
-	above = 80
-	// Memory that is short ends a member; a short burst of work does not matter.
-	memoryFor = time.Minute
-	cpuFor    = 3 * time.Minute
-	// Steps to which amounts are rounded up.
-	memoryStep = 32 << 20
-	cpuStep    = 50
-
-	uses = "the etcd of %s uses %s"
-)
 
 // Watch is what is known of the members of one cluster. Its zero value knows nothing.
 type Watch struct {
@@ -61,20 +42,11 @@ type peak struct {
 	used   int64
 }
 
-// Add takes what members have used at one look, and says which of the two resources they are to have more of.
-func (w *Watch) Add(l Look) cluster.Scaling {
+// Add takes what members have used at one look, and says how much of what they have that is.
+func (w *Watch) Add(to *cluster.Autoscale, l Look) {
 	cpu, memory := w.peaks(l)
-	w.cpu.add(l, l.CPU, cpu)
-	w.memory.add(l, l.Memory, memory)
-	if size := w.memory.wanted(l, l.Memory, memoryFor, memoryStep); size != 0 {
-		used := fmt.Sprintf("%d of %d MiB of memory", w.memory.most.used>>20, l.Memory.Now>>20)
-		return cluster.Scaling{Size: cluster.Computing{Memory: size}, Why: fmt.Sprintf(uses, w.memory.most.member, used)}
-	}
-	if size := w.cpu.wanted(l, l.CPU, cpuFor, cpuStep); size != 0 {
-		used := fmt.Sprintf("%d of %d millicores", w.cpu.most.used, l.CPU.Now)
-		return cluster.Scaling{Size: cluster.Computing{CPU: size}, Why: fmt.Sprintf(uses, w.cpu.most.member, used)}
-	}
-	return cluster.Scaling{}
+	w.cpu.add(l, &to.CPU, cpu)
+	w.memory.add(l, &to.Memory, memory)
 }
 
 // peaks are the largest uses of all members. One that has begun to count again, or is looked at for the first time, has none of a
@@ -106,15 +78,17 @@ func (w *Watch) peaks(l Look) (cpu, memory *peak) {
 }
 
 // add takes the largest use of a look; nil if not every member reported.
-func (t *trend) add(l Look, r Range, most *peak) {
-	if t.now != r.Now {
-		*t = trend{now: r.Now}
+func (t *trend) add(l Look, to *cluster.Load, most *peak) {
+	if t.now != to.Now {
+		*t = trend{now: to.Now}
 	}
-	if most == nil {
-		return
+	if most != nil {
+		t.most = *most
+		t.high = since(t.high, l.At, t.most.used >= to.Now/100*plan.HighLoad)
 	}
-	t.most = *most
-	t.high = since(t.high, l.At, t.most.used >= r.Now/100*above)
+	if to.Member, to.Used = t.most.member, t.most.used; !t.high.IsZero() {
+		to.HighFor = l.At.Sub(t.high)
+	}
 }
 
 // since is when something began that still is.
@@ -128,19 +102,3 @@ func since(began, at time.Time, is bool) time.Time {
 		return began
 	}
 }
-
-// wanted is what members are to have, a half more; 0 if what they have is enough, or all that is allowed.
-func (t *trend) wanted(l Look, r Range, highFor time.Duration, step int64) int64 {
-	if r.Now >= r.Most || t.high.IsZero() || l.At.Sub(t.high) < highFor {
-		return 0
-	}
-	return next(r, step)
-}
-
-// NextMemory is what members that lack memory are to have.
-func NextMemory(r Range) int64 { return next(r, memoryStep) }
-
-// next is half as much again, at most what is allowed.
-func next(r Range, step int64) int64 { return min(r.Most, roundUp(r.Now/2*3, step)) }
-
-func roundUp(size, step int64) int64 { return (size + step - 1) / step * step }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/etcd-operator/etcd-operator/internal/cluster"
+	"github.com/etcd-operator/etcd-operator/internal/cluster/plan"
 	"github.com/etcd-operator/etcd-operator/internal/cluster/scale"
 )
 
@@ -19,22 +20,22 @@ const (
 type sim struct {
 	watch       scale.Watch
 	at          time.Time
-	cpu, memory scale.Range
+	cpu, memory cluster.Range
 	seconds     [3]float64
 	steps       int
 }
 
 func begin() *sim {
 	return &sim{
-		at: time.Unix(0, 0), cpu: scale.Range{Now: 500, Most: 4000},
-		memory: scale.Range{Now: 256 << 20, Most: 2 << 30},
+		at: time.Unix(0, 0), cpu: cluster.Range{Now: 500, Most: 4000},
+		memory: cluster.Range{Now: 256 << 20, Most: 2 << 30},
 	}
 }
 
 // look is the next one. It takes what is wanted as given, and says it.
 func (s *sim) look(use func(member int) (millicores, mebibytes float64)) string {
 	s.at = s.at.Add(every)
-	l := scale.Look{At: s.at, Members: 3, CPU: s.cpu, Memory: s.memory}
+	l := scale.Look{At: s.at, Members: 3}
 	for m := range s.seconds {
 		cpu, memory := use(m)
 		if memory == 0 {
@@ -43,17 +44,25 @@ func (s *sim) look(use func(member int) (millicores, mebibytes float64)) string 
 		s.seconds[m] += cpu / 1000 * every.Seconds()
 		l.Usages = append(l.Usages, cluster.Usage{Member: fmt.Sprint("a-", m), CPUSeconds: s.seconds[m], Memory: int64(memory) << 20})
 	}
-	wanted := s.watch.Add(l)
-	if wanted.Why == "" {
+	v := cluster.View{Name: "a", UID: "u1", Want: cluster.Want{Size: 3}, Record: cluster.Record{Token: "u1", ClusterID: "c1"}}
+	v.Autoscale = cluster.Autoscale{Wanted: true, Resizes: true, CPU: cluster.Load{Range: s.cpu}, Memory: cluster.Load{Range: s.memory}}
+	lacks := func(l cluster.Load) bool { return l.HighFor > 0 && l.Now < l.Most }
+	if s.watch.Add(&v.Autoscale, l); !lacks(v.Autoscale.CPU) && !lacks(v.Autoscale.Memory) {
 		return ""
 	}
-	if s.steps++; wanted.Size.CPU > 0 {
-		s.cpu.Now = wanted.Size.CPU
+	for i := range s.seconds {
+		v.Members = append(v.Members, cluster.Member{
+			Name: cluster.MemberName("a", i), Recorded: true, Started: true, Role: cluster.Voter, Volume: cluster.Kept,
+			Answers: true, Healthy: true, Pod: cluster.Pod{Phase: cluster.Running, UID: "u", Ready: true, Proven: true},
+		})
 	}
-	if wanted.Size.Memory > 0 {
-		s.memory.Now = wanted.Size.Memory
+	step, because := plan.Next(v)
+	if because != "scale members" {
+		return ""
 	}
-	return wanted.Size.Text() + ": " + wanted.Why
+	is := step.(plan.Record).Fact.Scaled.Computing
+	s.steps, s.cpu.Now, s.memory.Now = s.steps+1, is.CPU, is.Memory
+	return step.String()
 }
 
 // all of them use the same.
@@ -75,7 +84,8 @@ func (s *sim) until(most time.Duration, use func(int) (float64, float64)) (time.
 func TestMemoryGrowsWithinTwoMinutes(t *testing.T) {
 	s := begin()
 	after, what := s.until(time.Hour, func(m int) (float64, float64) { return 10, 100 + float64(m)*60 }) // a-2: 220 of 256 MiB
-	if want := "384 MiB of memory: the etcd of a-2 uses 220 of 256 MiB of memory"; what != want || after > 2*time.Minute {
+	want := "give members 500 millicores and 384 MiB of memory: the etcd of a-2 uses 220 of 256 MiB of memory"
+	if what != want || after > 2*time.Minute {
 		t.Errorf("after %s: %s", after, what)
 	}
 	if _, what := s.until(time.Hour, all(10, 220)); what != "nothing" {
@@ -90,7 +100,8 @@ func TestProcessorGrowsIfItIsShortForMinutes(t *testing.T) {
 	}
 	s.look(all(300, 150))
 	after, what := s.until(time.Hour, all(490, 150))
-	if want := "750 millicores: the etcd of a-2 uses 490 of 500 millicores"; what != want || after > 5*time.Minute {
+	want := "give members 750 millicores and 256 MiB of memory: the etcd of a-2 uses 490 of 500 millicores"
+	if what != want || after > 5*time.Minute {
 		t.Errorf("after %s: %s", after, what)
 	}
 }
@@ -136,7 +147,7 @@ func TestNoLoadMovesItBackAndForth(t *testing.T) {
 
 func TestNothingIsScaledThatIsNotToBe(t *testing.T) {
 	s := begin()
-	s.cpu, s.memory = scale.Range{}, scale.Range{}
+	s.cpu, s.memory = cluster.Range{}, cluster.Range{}
 	if _, what := s.until(24*time.Hour, all(5000, 5000)); what != "nothing" {
 		t.Error(what)
 	}
