@@ -106,10 +106,7 @@ func writeVersion(c *v1beta1.EtcdCluster, claim *corev1.PersistentVolumeClaim, v
 // pod is what a member is started with now.
 func (a *Actor) pod(c *v1beta1.EtcdCluster, v cluster.View, name string) *corev1.Pod {
 	m, _ := v.Member(name)
-	targeted := specs.Targeted(c, v.Target.For(m))
-	if v.Record.Defragmenting.Member == name && v.Count(cluster.IsListed, cluster.HasQuotaBelowDBSize) > 0 {
-		targeted = specs.Holding(targeted, v.Record.Defragmenting.Size)
-	}
+	targeted := specs.Holding(specs.Targeted(c, v.Target.For(m)), plan.HeldQuota(v, name))
 	pod := secured(a.Images.Put(targeted, specs.Pod(targeted, name, joining(v, name))), v.Target)
 	pod = specs.OnAdopted(pod, m.DataDirectory)
 	if v.Record.Defragmenting.Member == name {

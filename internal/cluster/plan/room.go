@@ -35,10 +35,11 @@ const (
 
 // What the page of rules says of these figures.
 var (
-	whenFragmented = fmt.Sprintf("when minFree and freePercent of its database are free, or %d %% of one that takes quotaPercent of its quota or "+
-		"is about to have no room for its copy: within the window, and %g hours after the last time", nearQuota, betweenDefragmentations.Hours())
-	whenOutgrown = fmt.Sprintf("when data takes %d %% of its quota, or half of it and fills nine tenths within %d hours, when a database has no "+
-		"room for its copy, or when it and its log take %d %% of the volume", growAbove, growWithin, crowdedAbove)
+	whenFragmented = fmt.Sprintf("when minFree and freePercent of its database are free, or %d %% of one that takes quotaPercent of its "+
+		"quota or is about to have no room for its copy: within the window, and %g hours after the last time", nearQuota,
+		betweenDefragmentations.Hours())
+	whenOutgrown = fmt.Sprintf("when data takes %d %% of its quota, or half of it and fills nine tenths within %d hours, when a database has "+
+		"no room for its copy, or when it and its log take %d %% of the volume", growAbove, growWithin, crowdedAbove)
 )
 
 // isRecent says whether something was less than that long ago. What another clock says is further in the future counts as long past.
@@ -78,6 +79,15 @@ func worthwhile(v cluster.View, m cluster.Member, free int64) string {
 func isGrowing(v cluster.View, m cluster.Member) bool {
 	refused := slices.ContainsFunc(v.Refused, func(o cluster.Object) bool { return o.Name == m.Name })
 	return !v.Want.Ephemeral && !refused && m.Room.Volume > 0 && m.Room.Volume < v.Space.Volume
+}
+
+// HeldQuota is what a member's quota is at least while it is defragmented, in bytes; 0 if that of the spec will do. While that is refused,
+// because a database is larger, the member must not come back with less before its own is defragmented.
+func HeldQuota(v cluster.View, name string) int64 {
+	if d := v.Record.Defragmenting; d.Member == name && v.Count(cluster.IsListed, cluster.HasQuotaBelowDBSize) > 0 {
+		return d.Size
+	}
+	return 0
 }
 
 // goesWithPod is why no member with ephemeral storage is defragmented by a restart: the leader sends its database as it is, free pages too.

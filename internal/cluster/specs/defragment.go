@@ -53,8 +53,7 @@ func DefragmentsAgain(pod *corev1.Pod) bool {
 	return started && pod.Annotations[v1beta1.AnnotationDefragments] == always
 }
 
-// Holding is the cluster with a quota that a database of so many bytes is not above: its member must not come back with less before the
-// database is defragmented.
+// Holding is the cluster with a quota of so many bytes at least.
 func Holding(c *v1beta1.EtcdCluster, size int64) *v1beta1.EtcdCluster {
 	if c.QuotaBytes() >= size {
 		return c
