@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command etcd-operator runs etcd clusters on Kubernetes.
 //
 //	etcd-operator [manager] [flags]

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package controllers wires observation, plan, act and report to the events of
 // Kubernetes.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package v1beta1
 
 // Reasons of ConditionComplete of an EtcdBackup. While it is False because a Job has failed for good, the reason is that of the

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package v1beta1
 
 // Reasons of ConditionComplete of an EtcdDrill; ReasonJobDifferent if a backup was restored with another number of keys than it had, and

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package v1beta1 is the API that users write: the kinds of group
 // etcd-operator.dev. Version v1alpha1 has the same schema, so that the API
 // server converts by changing the version alone, and there are no other types.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package v1beta1
 
 // Network says by which families of IP addresses the Services of the cluster are reached, and members by the names of their Pods.

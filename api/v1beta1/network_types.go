@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package v1beta1
 
 // NetworkPolicy says which peers may reach the members over the network. A NetworkPolicy of Kubernetes says so to the network, which

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package v1beta1
 
 // renamed are the reasons that had another name up to 0.7: an operator of that release may have written the status.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package v1beta1
 
 // SecretRefs name Secrets that hold certificates, in the namespace of the EtcdCluster. Each has the keys of type kubernetes.io/tls,

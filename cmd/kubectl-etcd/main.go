@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command kubectl-etcd is a plugin of kubectl: kubectl etcd shows, backs up and restores etcd clusters that the operator manages.
 package main
 

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cache says what of the API server's objects is kept in memory and for how long, and reads what is not.
 //
 // It must never list or watch Secrets, which would need the right to read all of them.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package clock knows by how much the clock of this machine and that of the API server differ.
 //
 // It must never ask the API server for that: each answer has the time.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package copier carries data from one cluster of etcd to another: all keys as they are at one revision, then what is written from there
 // on. Each transaction that writes data writes also the mark, which says how far the copy is. So whoever goes on after a crash begins
 // where the last transaction ended.

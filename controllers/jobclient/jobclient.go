@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package jobclient makes, reads and deletes the Jobs of backups and restores, and reads what these need.
 //
 // It must never decide whether there is to be a Job.

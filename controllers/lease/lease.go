@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package lease says, by Leases of Kubernetes, which replica of an installation leads, and whether another installation still lives.
 //
 // It must never write another Lease than that of its own installation.

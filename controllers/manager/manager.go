@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package manager puts the operator together, from the flags of the administrator: leader election, caches, probes, metrics and the
 // reconcilers.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package members asks a member of a cluster something that any of them can answer.
 //
 // It must never take the answer of a member of another cluster, nor choose what to do by an answer.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package metrics shows Prometheus the figures of clusters, as the last look at each has seen them.
 //
 // It must never read anything by itself: a scrape costs no request, however many clusters there are.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rights asks what the operator may read, and what this Kubernetes can.
 //
 // It must never fail: without an answer the operator does what it can without.

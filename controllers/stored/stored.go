@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stored rewrites objects of the operator's kinds that the API server has stored in an earlier version, so that a later release may
 // stop serving it, and says when their definitions are older than the operator.
 //

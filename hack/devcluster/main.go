@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command devcluster runs a real Kubernetes cluster on one Linux machine,
 // for development and tests. See README.md.
 package main

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Faults writes docs/faults.md: the faults of docs/faults.yaml, each with the tests that show what happens. A test has the number of its
 // fault in its name, its description, the comment above it or, in a script, in a comment.
 package main

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Gate runs the stages of continuous integration, and its end-to-end specs. A red stage hides no other one: all run, and the
 // summary says what failed. Failed specs run once more, alone: those that pass then are reported as flaked, those that fail again are red.
 package main

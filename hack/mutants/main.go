@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Mutants puts deliberate bugs into the product, one at a time, and asks whether the
 // unit tests notice. The bugs are in list/*.txt; mutant.go says how they are written.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Served has each CustomResourceDefinition that it is given serve the version of the API that came before, too: with the same schema, so
 // that the API server converts without a webhook, and as the version that is stored, so that an update can be rolled back to a release
 // that serves nothing else (rule 4b of https://kubernetes.io/docs/reference/using-api/deprecation-policy/).

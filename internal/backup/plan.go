@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package backup decides what to do next for one EtcdBackup, and says how it stands. The same View always gives the
 // same Step.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package certs knows the Secrets by which a cluster's connections are secured:
 // two authorities, what members show, and what clients mount.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 // Monitoring is what is seen of the objects of the Prometheus Operator that the spec asks for.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 // Rotation is what is known of certificate authorities that are being replaced by others.

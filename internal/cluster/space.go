@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 // Space is what the spec says of the room in databases and on volumes, and what is known of it for all members.

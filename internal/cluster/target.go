@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 // Target is what members are to run now, on the way to the version that is wanted. Versions are full

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cluster describes one etcd cluster as plain data: what is wanted, what
 // Kubernetes runs and what etcd reports, all from one observation.
 //

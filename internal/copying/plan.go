@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package copying decides the one next step for a running cluster of etcd, the source, whose keys are copied into an EtcdCluster: when they
 // are read, followed and compared, when writes to the source are stopped, and when clients are sent to this cluster. The same View always
 // gives the same Step.

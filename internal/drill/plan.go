@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package drill decides the one next step for an EtcdDrill: whether the cluster may be disturbed, when, and when it has recovered. The same
 // View always gives the same Step.
 //

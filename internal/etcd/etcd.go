@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package etcd talks to one etcd member at a time and says what it answered.
 //
 // It is narrow on purpose: our own small types, and the few calls that an

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package initialdata decides the one next step for the keys that a new cluster begins with: when they are read from their ConfigMap or
 // Secret, and when they are written into etcd, once. The same View always gives the same Step.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package monitoring says what Prometheus is to watch of clusters: alerts that begin with what users feel, and rarely lie.
 //
 // It is pure. Every alert is over metrics of the operator itself, so that members need not be scraped. That the operator has none is one.

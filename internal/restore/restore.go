@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package restore decides how a cluster is restored. It has two lists of rules, which meet in status.restore of the EtcdCluster:
 //
 //   - Those of an EtcdRestore (Next) say what the restore would do, wait until that is confirmed, have a safety backup made, and then write

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rules is how every kind of object decides its next step: an ordered list of named rules, of which the first that decides
 // wins. Each list has a page under docs/reference and scripts under testdata in which each of its rules decides (rulestest).
 //

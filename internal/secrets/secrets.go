@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package secrets reads the Secrets of a cluster by their names.
 //
 // It must never list or watch any.

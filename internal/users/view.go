@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package users says what there is to do about the users and roles of one etcd cluster, and about its authentication: ordered lists of
 // rules decide for each object which operations there are, and what is reported to people (docs/reference/users-rules.md).
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command bench measures the operator that is deployed in the cluster of
 // KUBECONFIG, beside a floor: the same etcd members made by hand, with nobody to
 // look after them.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package e2e tests the operator on a real cluster, through faults.
 //
 // Each spec is named after what must be true; the numbers of faults are those of

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gitops tries the health checks that are shipped for Argo CD and Flux on objects of every kind.
 package gitops
 

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package load keeps clients busy while an etcd cluster is disturbed, and says
 // afterwards what they saw: whether all answers fit one order of all operations,
 // whether a write was lost, and for how long nobody could write.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package monitoring tries the alerts with Prometheus' own promtool. It is a module of its own: Prometheus has hundreds of dependencies,
 // and the operator none of them.
 package monitoring

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Rights compares what the operator may do with what it did while tests ran: each verb that a
 // role grants must have been used. What is missing shows by itself, because end-to-end tests run the operator with these
 // roles only.

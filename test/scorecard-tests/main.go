@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command scorecard-tests are the tests of this operator that the scorecard of the
 // Operator SDK runs in Pods:
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command cert-manager is cert-manager's own controllers, injector and webhook in one binary: its programs are modules that no
 // proxy has, because their folders are not their names. The first argument says which one it is. Left out are the issuers that
 // need a service elsewhere: ACME, Vault and Venafi.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command kubernetes is every Kubernetes program in one binary. The name it
 // is started under picks the program, so one link serves six programs.
 package main

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command pause holds a pod's namespaces open and reaps the pod's orphans.
 package main
 

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package archive is the format of a backup: an etcd database as parts that are never overwritten, and a manifest
 // that comes last (docs/adr/0028-backups-are-parts-and-a-manifest.md).
 //

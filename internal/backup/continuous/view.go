@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package continuous decides what to do next for the continuous log of one EtcdCluster, and says how far it is. The same View always
 // gives the same Step.
 //

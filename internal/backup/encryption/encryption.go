@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package encryption encrypts what lies in a store by age: backups, and the segments of a log.
 //
 // It must never tell an identity, and never return a byte that age has not authenticated.

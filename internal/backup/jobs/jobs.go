@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package jobs makes the Jobs of backups: pure functions from an object and an order to a Job.
 //
 // It must never hold a client or put a secret into an argument or a variable: keys are mounted as files.

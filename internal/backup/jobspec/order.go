@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package jobspec is the language between the operator and the Jobs of backups: an order, which a Job gets as its
 // one argument, and lines, which it writes to its standard output.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package log is the format of the continuous log: every change of all keys after a full backup, as segments that are
 // never overwritten (docs/adr/0064-the-log-is-a-chain-of-segments.md).
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package log
 
 // Split cuts a plan at the newest hash that is known on its way: what leads up to the revision of the hash, where it can be compared, and

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package objectstore keeps the objects of backups: in S3 and what speaks its language,
 // in Google Cloud Storage, in Azure Blob Storage, or on a mounted volume.
 //

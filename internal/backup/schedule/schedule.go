@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package schedule decides when the schedule of a cluster makes a backup, and which of the backups that it has made are deleted.
 //
 // It is pure. It must never read a clock, and never choose a backup that the schedule has not made.

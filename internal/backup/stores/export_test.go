@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package stores
 
 import "github.com/etcd-operator/etcd-operator/internal/rules"

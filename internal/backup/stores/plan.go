@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package stores decides the one next step for an EtcdBackupStore: when it is looked at, and what the answer means. The same
 // View always gives the same Step.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package worker carries out the order of a Job, and reports its progress (package jobspec).
 //
 // It must never decide whether something is to be done: the author of the order has. It asks nothing of Kubernetes, needs

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pki makes and checks the X.509 certificates of etcd clusters.
 //
 // It is pure: the caller brings the clock and the randomness, and keeps the

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package act carries out one step. Each step is safe to repeat: already there,
 // already gone and already promoted are success.
 //

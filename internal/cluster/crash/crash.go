@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package crash says why an etcd container ended, from what Kubernetes keeps
 // of it: the exit code, a reason, and the last 2048 bytes of its log.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package facts says what a snapshot of a cluster means: it turns what Kubernetes and etcd said,
 // and what the process remembers, into a view that the plan can decide on.
 //

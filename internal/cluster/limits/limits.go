@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package limits says whether an EtcdCluster asks for more than the administrator of the operator allows.
 //
 // It is pure. It must never look at what runs: only at what is asked for, and at what was allowed before.

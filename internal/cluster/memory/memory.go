@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package memory is what the operator's process remembers of a cluster between two reconciles
 // and does not write anywhere: what it has just tried, and how that ended. Another process
 // starts with nothing, which costs a moment and is safe.

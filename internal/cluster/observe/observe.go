@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package observe reads what there is of a cluster, once: what Kubernetes keeps, and what etcd
 // answers.
 //

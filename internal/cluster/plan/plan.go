@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package plan decides the one next step for an etcd cluster. The same View
 // always gives the same Step.
 //

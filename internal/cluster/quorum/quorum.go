@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package quorum is the arithmetic of majorities. It must never know what a
 // member is.
 package quorum

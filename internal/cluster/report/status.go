@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package report turns a view and the step that was taken into what people read:
 // status, conditions and events.
 //

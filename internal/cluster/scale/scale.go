@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package scale measures how much of a processor and of memory members use, and for how long that has been much.
 //
 // It is pure, and holds no clock: every look brings its time.

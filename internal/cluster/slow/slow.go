@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package slow finds members that are slower than the others, and than they were.
 //
 // A member is compared with its peers at the same moment, which leaves out what slows all of them down, and with what was usual for both:

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package specs makes the Kubernetes objects of a cluster: pure functions from an
 // EtcdCluster to an object, one a kind.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package connect finds the way to a cluster's members: their addresses, and the
 // operator's own identity, which it keeps in memory and never in a Secret.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package etcdtest is an etcd cluster in memory, for the tests of others.
 //
 // It keeps to what etcd does to callers of etcd.Client, and the same test runs

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package process runs real etcd processes, of every minor version that member
 // images are made of, for tests. It is never part of the operator.
 //

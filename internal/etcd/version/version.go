@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package version knows the versions of etcd: which ones there are, and the ways
 // between them that etcd supports.
 //

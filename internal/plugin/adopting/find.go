@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package adopting says how a running cluster of etcd that others have made becomes an EtcdCluster: which one is meant, whether it can be
 // adopted, what happens, and the EtcdCluster for it.
 //

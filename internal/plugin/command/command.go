@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package command is the shell of kubectl etcd: it reads flags, asks the API server, and writes what the pure packages beside it say.
 //
 // It must never change an object but those that its command says, nor read a Secret but the one by which keys asks etcd.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package diagnosis ranks what conditions and events say of a cluster, the worst first, and adds what to do and a command to run.
 //
 // It judges nothing by itself: what the operator concludes is in its conditions, and what is measured over time is for alerts.

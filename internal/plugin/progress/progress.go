@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package progress draws how far long work is: a bar for a terminal, a line for a log.
 //
 // It must never write anything itself, or know what time it is.

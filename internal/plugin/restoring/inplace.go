@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package restoring says what kubectl etcd requests when it restores, and how it shows what the operator answers.
 //
 // It must never do I/O: what it says follows from objects and from what the user chose.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package screen says what kubectl etcd shows of clusters and backups: first the facts, then their text.
 //
 // It must never do I/O: what it says follows from objects and from the time that it is given.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package searching says what kubectl etcd log looks for in the log of a cluster, and shows what was found.
 //
 // It must never show a part of a state as if it were all of it, or write to a terminal what a terminal obeys.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package support makes a support bundle of what was read from a cluster: files without secrets, and their archive.
 //
 // It must never do I/O, nor let anything through that looks like a secret: a value that was redacted in one place is redacted

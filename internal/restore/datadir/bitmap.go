@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package datadir
 
 // bitmap is a set of small numbers that takes one bit for each up to the highest.

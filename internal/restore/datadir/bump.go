@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 package datadir
 
 // unknownBump is what etcd's documentation bumps the revision by: more than 1,500 writes per

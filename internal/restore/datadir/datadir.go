@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package datadir makes data directories of etcd members from a database, which is
 // what a snapshot of etcd is, and says what is in such a database.
 //

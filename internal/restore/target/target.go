@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package target finds out what a point in time restore means: which full backup it begins with, which lineage of the log leads on from
 // there, and up to which revision. The members are then restored to that revision, whatever the target was, so that all of them get the
 // same data.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rulestest tests lists of rules: a page in docs/reference has every rule in its order, and a script in testdata has every
 // rule decide. Only tests may import it.
 package rulestest

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package runbook reads the commands that pages tell people to run, so that tests run the same ones.
 package runbook
 

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command render draws a dashboard of Grafana, for the pictures of the documentation: it reads the JSON, asks a real Prometheus what its
 // panels ask, and draws them in their places.
 //

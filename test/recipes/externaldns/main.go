@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command externaldns writes a record as external-dns does with its provider coredns, and lists what is there. It has the variables of
 // external-dns (ETCD_URLS and others) and the flag for the prefix.
 package main

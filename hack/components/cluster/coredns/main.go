@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Command coredns is CoreDNS with the plugins that the local cluster's Corefile names. The usual one has those of all clouds, too,
 // which take longer to compile than all else in it.
 package main

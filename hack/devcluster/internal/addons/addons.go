@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package addons installs what runs inside the cluster: names, storage and,
 // on request, the Operator Lifecycle Manager.
 package addons

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package build compiles the pinned programs of the cluster, each once per
 // machine, into the user's cache folder.
 package build

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cluster brings the development cluster up and down. It decides the
 // order of things; how each is done is the business of its neighbours.
 package cluster

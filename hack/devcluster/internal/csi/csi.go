@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package csi is a CSI driver for tests, of one node: its volumes are those of package volumes, and it takes VolumeSnapshots of them. A
 // snapshot is a copy of the volume's file, made while the kernel holds up writes: what a crash of the node at that moment would leave.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package daemons is the table of programs that make up the cluster: how each
 // is started and how it says that it is well. It starts nothing itself.
 package daemons

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package host deals with the machine below the cluster: what it must offer,
 // what is changed for the cluster, and how every change is taken back.
 package host

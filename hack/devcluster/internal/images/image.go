@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package images makes container images of built programs, without a
 // container engine, and pushes them to the loopback registry.
 package images

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package layout says where everything of the development cluster lives. It
 // computes names only; it never touches a file.
 package layout

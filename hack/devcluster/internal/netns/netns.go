@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package netns keeps network namespaces as files, and works inside of them.
 package netns
 

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pki makes the cluster's keys, certificates and kubeconfigs.
 package pki
 

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package process starts programs that outlive this one, and finds and stops
 // exactly those again. It never picks a process by its name.
 package process

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package progress tells people what is going on and for how long.
 package progress
 

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package provisioner gives every PersistentVolumeClaim of the default
 // StorageClass a local volume of its size, and grows it on request.
 package provisioner

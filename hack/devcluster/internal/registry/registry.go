@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package registry is an image registry that keeps everything on disk, so
 // that images outlive a restart.
 package registry

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package volumes keeps volumes as files that are mounted through loop
 // devices: each has exactly its size, and a full one is full.
 package volumes

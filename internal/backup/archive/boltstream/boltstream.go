@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package boltstream reads from an etcd database what a backup must know of it, while the file passes by
 // once: the revision above all, which etcd does not report with a snapshot.
 //

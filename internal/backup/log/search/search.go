@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package search finds in a log what happened to keys.
 //
 // It is pure: what reads segments is given to it. It must never hold more than the values of the keys that are looked for.

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package state makes the keys below a prefix as they were at a moment of a log, compares them with those that are there now, and says
 // how to take back what is different.
 //

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package writer keeps the continuous log of a cluster: it reads every change from a member and writes segments to a store.
 //
 // It must never write a segment that does not follow the newest one in the store, never skip an event that it cannot read, and never hold

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package apiproxy stands between an operator and the API server, and fails as an API server and the way to it
 // can: it loses requests and answers, is slow, refuses, and tells what has long changed.
 //

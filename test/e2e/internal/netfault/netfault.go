@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package netfault makes faults in the networks of Pods whose node is this machine: packets are lost, delayed, or
 // let through to some peers alone. It changes nothing in the network of the machine, unless it is told to (Here).
 package netfault

@@ -1,3 +1,6 @@
+// Copyright The etcd-operator Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 // Package witness watches, and remembers what it saw: of a cluster its Pods and its status, of a Lease who held it.
 // Looking now and then would miss what lasts for a moment.
 //
