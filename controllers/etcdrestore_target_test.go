@@ -119,7 +119,8 @@ func TestRestoreInPlaceToATarget(t *testing.T) {
 	w.located()
 }
 
-// TestOperatorDiesInASearch: there is one Job that looks for the target (fault 1). Once it is found that is a restore in place as any other.
+// TestOperatorDiesInASearch: there is one Job that looks for the target (fault 1). Once it is found, that is a restore in place as any
+// other.
 func TestOperatorDiesInASearch(t *testing.T) {
 	dies(t, "in-place-search", 4, func(t *testing.T, namespace string, dying *mortal) {
 		w := withTarget(t, namespace)

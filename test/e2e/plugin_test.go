@@ -42,7 +42,8 @@ func plugin() {
 		Expect(etcd(0, "diagnose", "source")).To(And(ContainSubstring("Nothing is wrong"), ContainSubstring("1 EtcdBackupStores")))
 		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = true })).To(Succeed())
 		says(c, v1beta1.ConditionProgressing, v1beta1.ReasonPaused, "spec.paused is true")
-		Expect(etcd(2, "diagnose", "source")).To(And(ContainSubstring("REDUNDANCY IS LOST"), ContainSubstring("To do: end the pause"), ContainSubstring("Run: kubectl etcd status source")))
+		Expect(etcd(2, "diagnose", "source")).To(And(ContainSubstring("REDUNDANCY IS LOST"), ContainSubstring("To do: end the pause"),
+			ContainSubstring("Run: kubectl etcd status source")))
 		Expect(edit(c, func(spec *v1beta1.EtcdClusterSpec) { spec.Paused = false })).To(Succeed())
 		settles(c)
 	})
