@@ -493,6 +493,7 @@ olm-changed:
 	@go run ./hack/gate changed olm-test-short olm-test $(OLM_PATHS)
 
 .PHONY: olm-test
+olm-test: E2E_TIMEOUT = 120m
 olm-test: $(BIN)/opm $(BIN)/helm $(BIN)/kustomize $(BIN)/devcluster ## Install and update through Operator Lifecycle Manager on the local cluster (OLM_LABELS=olmv1: by OLM v1)
 	$(say) "tests with Operator Lifecycle Manager"
 	@$(if $(findstring olmv1,$(OLM_LABELS)),$(BIN)/devcluster build --only olmv1)

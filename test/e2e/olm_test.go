@@ -157,7 +157,7 @@ func installModes() {
 				isResizedInPlace(seen[0])
 				isDrilled(seen[0])
 			}
-			if mode != olm.InstallModeTypeOwnNamespace {
+			if mode == olm.InstallModeTypeSingleNamespace { // it waits five minutes, and wants the same rights in each mode
 				takesOtherAuthorities(seen[0])
 			}
 			for _, c := range unseen {

@@ -20,7 +20,8 @@ import (
 // TestAChartInARegistryIsHelms: Helm reads what the chart says from its config, and unpacks its layer. It is signed as an image is.
 func TestAChartInARegistryIsHelms(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "etcd-operator-0.3.0.tgz")
-	content := must(zip([]oci.File{{Name: "etcd-operator/Chart.yaml", Mode: 0o644, Content: []byte("name: etcd-operator\nversion: 0.3.0\n")}}))(t)
+	metadata := []byte("name: etcd-operator\nversion: 0.3.0\n")
+	content := must(zip([]oci.File{{Name: "etcd-operator/Chart.yaml", Mode: 0o644, Content: metadata}}))(t)
 	write(t, archive, string(content))
 	to := host(t) + "/etcd-operator/charts/etcd-operator:0.3.0"
 	for range 2 {
@@ -29,8 +30,8 @@ func TestAChartInARegistryIsHelms(t *testing.T) {
 		}
 	}
 	config := must(crane.Config(to))(t)
-	var metadata map[string]string
-	if err := json.Unmarshal(config, &metadata); err != nil || metadata["version"] != "0.3.0" || metadata["name"] != "etcd-operator" {
+	var says map[string]string
+	if err := json.Unmarshal(config, &says); err != nil || says["version"] != "0.3.0" || says["name"] != "etcd-operator" {
 		t.Errorf("config %s (%v)", config, err)
 	}
 	manifest := must(crane.Manifest(to))(t)

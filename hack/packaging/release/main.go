@@ -49,7 +49,8 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return errors.New("which of notes, same, sbom, plugin, chart, push, tags, attach, sign, verify, sign-files, verify-files, published, keep?")
+		return errors.New("which of notes, same, sbom, plugin, chart, push, tags, attach, sign, verify, sign-files, verify-files, published, " +
+			"keep?")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	switch args[0] {
