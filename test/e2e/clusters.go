@@ -108,7 +108,8 @@ func settles(c *v1beta1.EtcdCluster) {
 func isSettled(g Gomega, c *v1beta1.EtcdCluster) {
 	now := read(g, c)
 	g.Expect(conditionOf(now, v1beta1.ConditionAvailable)).To(HaveField("Reason", v1beta1.ReasonHealthy))
-	g.Expect(conditionOf(now, v1beta1.ConditionProgressing)).To(HaveField("Reason", v1beta1.ReasonUpToDate))
+	// AsWanted is what 0.7.0 says.
+	g.Expect(conditionOf(now, v1beta1.ConditionProgressing)).To(HaveField("Reason", BeElementOf(v1beta1.ReasonUpToDate, "AsWanted")))
 	g.Expect(conditionOf(now, v1beta1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
 	g.Expect(now.Status.ObservedGeneration).To(Equal(now.Generation))
 	g.Expect(now.Status.ReadyMembers).To(Equal(int32(now.Size())))

@@ -61,8 +61,6 @@ func throughHelm() {
 	})
 
 	It("comes from a registry, as a release pushes its chart", Label("long"), func() {
-		name, _ := pushedImage()
-		registry, _, _ := strings.Cut(name, "/")
 		folder := GinkgoT().TempDir()
 		output, err := helm("package", chart, "--destination", folder)
 		Expect(err).NotTo(HaveOccurred(), output)
