@@ -171,7 +171,7 @@ test-certmanager: ## End-to-end tests with cert-manager, on the local cluster
 
 # How long they may take together. Ginkgo has a limit of its own.
 E2E_TIMEOUT ?= 60m
-E2E_LIMITS = -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)
+E2E_LIMITS = -ginkgo.no-color -timeout $(E2E_TIMEOUT) -ginkgo.timeout=$(E2E_TIMEOUT)
 
 # Which end-to-end tests: a label filter of Ginkgo, such as 'long' or 'faults && !long'.
 E2E_LABELS ?= !long && !olm && !olmv1 && !helm && !scorecard && !stores && !certmanager && !monitoring && !dualstack
