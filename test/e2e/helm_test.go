@@ -70,7 +70,9 @@ func throughHelm() {
 		version := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(archives[0]), "etcd-operator-"), ".tgz")
 		there := registry + "/etcd-operator/charts/etcd-operator"
 		run("go", "-C", "hack/packaging", "run", "./release", "chart", "-archive", archives[0], "-to", there+":"+version)
-		helmDoes("upgrade", append([]string{"oci://" + there, "--version", version, "--plain-http"}, thisImage()...)...)
+		helmDoes("upgrade", append([]string{
+			"oci://" + there, "--version", version, "--plain-http", "--reset-then-reuse-values",
+		}, thisImage()...)...)
 		output, err = helm("list", "--namespace", deployment.Namespace)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(output).To(ContainSubstring("etcd-operator-" + version))
