@@ -105,11 +105,13 @@ func settles(c *v1beta1.EtcdCluster) {
 	Eventually(func(g Gomega) { isSettled(g, c) }).Should(Succeed(), "cluster %s to be as wanted", c.Name)
 }
 
-func isSettled(g Gomega, c *v1beta1.EtcdCluster) {
+func isSettled(g Gomega, c *v1beta1.EtcdCluster) { isSettledAs(g, c, v1beta1.ReasonUpToDate) }
+
+// isSettledAs is for the words of an earlier version, too.
+func isSettledAs(g Gomega, c *v1beta1.EtcdCluster, upToDate ...string) {
 	now := read(g, c)
 	g.Expect(conditionOf(now, v1beta1.ConditionAvailable)).To(HaveField("Reason", v1beta1.ReasonHealthy))
-	// AsWanted is what 0.7.0 says.
-	g.Expect(conditionOf(now, v1beta1.ConditionProgressing)).To(HaveField("Reason", BeElementOf(v1beta1.ReasonUpToDate, "AsWanted")))
+	g.Expect(conditionOf(now, v1beta1.ConditionProgressing)).To(HaveField("Reason", BeElementOf(upToDate)))
 	g.Expect(conditionOf(now, v1beta1.ConditionDegraded)).To(HaveField("Status", metav1.ConditionFalse))
 	g.Expect(now.Status.ObservedGeneration).To(Equal(now.Generation))
 	g.Expect(now.Status.ReadyMembers).To(Equal(int32(now.Size())))
@@ -261,6 +263,10 @@ func isGone(c *v1beta1.EtcdCluster) {
 func madeEarlier(name string, changes ...func(*v1beta1.EtcdClusterSpec)) (*v1beta1.EtcdCluster, map[string]life) {
 	GinkgoHelper()
 	c := newCluster(newNamespace(), name, changes...)
-	asEarlier(func() { create(c) })
+	asEarlier(func() {
+		Expect(api.Create(ctx, c)).To(Succeed())
+		agree(c)
+		Eventually(func(g Gomega) { isSettledAs(g, c, v1beta1.ReasonUpToDate, "AsWanted") }).Should(Succeed()) // 0.7.0 says AsWanted
+	})
 	return c, lives(c)
 }
