@@ -42,7 +42,7 @@ var benchmarks = []benchmark{
 	{name: "allkilled", run: allKilled},
 	{name: "replace-100MiB", run: replace("replace-100MiB", 100, volumeSize)},
 	{name: "replace-1GiB", run: replace("replace-1GiB", 1024, "4Gi")},
-	{name: "replace-4GiB", run: replace("replace-4GiB", 4096, "8Gi"), onRequest: true},
+	{name: "replace-4GiB", run: replace("replace-4GiB", 4096, "10Gi"), onRequest: true},
 	{name: "corrupt", run: corrupt},
 	{name: "adopt-256MiB", run: adopt("adopt-256MiB", 256, "1Gi"), onRequest: true},
 	{name: "adopt-1GiB", run: adopt("adopt-1GiB", 1024, "4Gi")},
@@ -67,11 +67,11 @@ var benchmarks = []benchmark{
 	{name: "takeover-kill", run: takeoverKill},
 	{name: "backup-small", run: backupSmall},
 	{name: "backup-1GiB", run: backupLarge("backup-1GiB", 1024, "4Gi")},
-	{name: "backup-4GiB", run: backupLarge("backup-4GiB", 4096, "8Gi"), onRequest: true},
+	{name: "backup-4GiB", run: backupLarge("backup-4GiB", 4096, "10Gi"), onRequest: true},
 	{name: "restore-1GiB", run: restoreLarge("restore-1GiB", 1024, "4Gi")},
-	{name: "restore-4GiB", run: restoreLarge("restore-4GiB", 4096, "8Gi"), onRequest: true},
+	{name: "restore-4GiB", run: restoreLarge("restore-4GiB", 4096, "10Gi"), onRequest: true},
 	{name: "restore-in-place-1GiB", run: restoreInPlace("restore-in-place-1GiB", 1024, "4Gi")},
-	{name: "restore-in-place-4GiB", run: restoreInPlace("restore-in-place-4GiB", 4096, "8Gi"), onRequest: true},
+	{name: "restore-in-place-4GiB", run: restoreInPlace("restore-in-place-4GiB", 4096, "10Gi"), onRequest: true},
 }
 
 type options struct {

@@ -37,8 +37,9 @@ const (
 	holdsUp = 100 * time.Millisecond
 	// looksFor is how long a look asks members for hashes. Those that are left come at the next one.
 	looksFor = 2 * time.Second
-	// longestTimeout bounds a call for a comparison on request.
-	longestTimeout = time.Minute
+	// longestTimeout bounds a call for a comparison on request: 2 GiB that had to be read from a disk took more than HashTimeout. A look
+	// must end within a minute.
+	longestTimeout = 30 * time.Second
 )
 
 // HashTimeout is how long a member has at least to read all of its data: at 8 GiB, the most that etcd suggests for a database
@@ -49,11 +50,9 @@ const HashTimeout = 8 * time.Second
 // isComparisonDue says whether the data of voters is to be compared, by what the status says of the last time. A comparison that has begun
 // goes on.
 func isComparisonDue(s Snapshot) bool {
-	last, asked := s.Cluster.Status.LastHashCheck, s.Cluster.Annotations[v1beta1.AnnotationCheckHashes]
+	last := s.Cluster.Status.LastHashCheck
 	switch {
-	case len(s.Hashes) > 0, last != nil && last.Verdict == v1beta1.HashesDifferent:
-		return true
-	case asked != "" && (last == nil || last.Request != asked):
+	case len(s.Hashes) > 0, last != nil && last.Verdict == v1beta1.HashesDifferent, isComparisonAsked(s):
 		return true
 	case s.Cluster.Spec.Maintenance.CorruptionCheck == v1beta1.CorruptionCheckOff, !mayCompare(s):
 		return false
@@ -66,6 +65,12 @@ func isComparisonDue(s Snapshot) bool {
 	default:
 		return isTurn(s) && !s.isRecent(last.Time.Time, compareEvery/2)
 	}
+}
+
+// isComparisonAsked says whether the annotation asks for a comparison that was not made.
+func isComparisonAsked(s Snapshot) bool {
+	last, asked := s.Cluster.Status.LastHashCheck, s.Cluster.Annotations[v1beta1.AnnotationCheckHashes]
+	return asked != "" && (last == nil || last.Request != asked)
 }
 
 // mayCompare says whether members may be compared without a request: in the window if one is set, and no member longer than
@@ -90,7 +95,7 @@ func isTurn(s Snapshot) bool {
 	return own.Sub(own.Truncate(every)) < turnLasts
 }
 
-// hashTakes is how long a member is expected to take for the hash of the largest database, at the speed of the last time; a minute at most.
+// hashTakes is how long a member is expected to take for the hash of the largest database, at the speed of the last time; longestTimeout at most.
 func hashTakes(s Snapshot) time.Duration {
 	speed := int64(usualSpeed)
 	if last := s.Cluster.Status.LastHashCheck; last != nil && last.Speed != nil && s.isRecent(last.Time.Time, measuredFor) {
@@ -161,6 +166,9 @@ func NeedHashKV(s Snapshot) HashReads {
 		return HashReads{}
 	}
 	reads := HashReads{Timeout: min(max(HashTimeout, 2*hashTakes(s)), longestTimeout), All: isCorrupt || j.doesNotStart()}
+	if isComparisonAsked(s) { // etcd goes on when the call is given up, so that there is nothing to win by that
+		reads.Timeout = longestTimeout
+	}
 	if !reads.All && len(s.Hashes) > 0 {
 		reads.Revision, reads.Earlier = s.Hashes[0].Revision, s.Hashes
 	}
