@@ -7,17 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/etcd-operator/etcd-operator/api/v1beta1"
@@ -187,128 +182,6 @@ func attach(c *v1beta1.EtcdCluster, pod *corev1.Pod) {
 	specs.Own(c, pod)
 }
 
-// deletePods deletes Pods, and only those that were observed. If a Pod is detached first, the
-// time is written on it: etcd removes its member a moment after that.
-func (a *Actor) deletePods(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.DeletePods) error {
-	if s.How != plan.AtOnce {
-		asked := []func() error{func() error { return a.fence(ctx, c) }}
-		if s.How == plan.DryRun {
-			for _, pod := range s.Pods {
-				asked = append(asked, func() error { return a.dryRun(ctx, c, v, pod.Name) })
-			}
-		}
-		if err := atOnce(asked, call); err != nil {
-			return err
-		}
-	}
-	return a.inTime(ctx, c, s, func(ctx context.Context) error {
-		return atOnce(s.Pods, func(pod plan.PodRef) error { return a.end(ctx, c, v, s.How, pod) })
-	})
-}
-
-func (a *Actor) end(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, how plan.Deletion, pod plan.PodRef) error {
-	switch how {
-	case plan.AtOnce:
-		return a.deletePod(ctx, c, v, pod, client.GracePeriodSeconds(0))
-	case plan.Detached:
-		if err := a.change(ctx, c, pod.Name, pod.UID, "", a.detach); err != nil && !errors.Is(err, ErrChanged) {
-			return err // one that is gone is no failure, and the deletion reports any other error
-		}
-	case plan.Plainly, plan.DryRun:
-	}
-	return a.deletePod(ctx, c, v, pod)
-}
-
-func (a *Actor) deletePod(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, ref plan.PodRef, how ...client.DeleteOption) error {
-	if m, _ := v.Member(ref.Name); m.Pod.LabelsMissing {
-		how = append(how, unseen)
-	}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: ref.Name, Namespace: c.Namespace}}
-	exactly := client.Preconditions{UID: ptr.To(types.UID(ref.UID))}
-	if err := client.IgnoreNotFound(a.Client.Delete(ctx, pod, append(how, exactly)...)); err != nil {
-		return fmt.Errorf("delete pod %s: %w", ref.Name, err)
-	}
-	return nil
-}
-
-// updateImage gives a running Pod's container another image, and takes the Pod out of the
-// client Service. The kubelet restarts the container; what ran before is written down,
-// to detect when that has happened. If the image is already the one that is wanted, because
-// this was done before or by another client, the container stays and nothing is awaited. The
-// same holds if an admission webhook puts back the image that is there already.
-func (a *Actor) updateImage(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
-	if err := a.fence(ctx, c); err != nil {
-		return err
-	}
-	return a.inTime(ctx, c, s, func(ctx context.Context) error { return a.swapImage(ctx, c, v, s) })
-}
-
-func (a *Actor) swapImage(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.UpdateImage) error {
-	targeted := specs.Targeted(c, v.Target)
-	wanted := a.Images.Put(targeted, specs.Pod(targeted, s.Name, specs.Joining{}))
-	var had string
-	var stored *corev1.Pod // what the API server made of it
-	err := a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationTemplate, specs.Swapped(pod, wanted))
-		image := specs.Etcd(pod).Image
-		if !specs.TakeImage(pod, wanted) {
-			return
-		}
-		had, stored = image, pod
-		if status := specs.EtcdStatus(pod); status.ContainerID != "" {
-			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationReplaced, status.ContainerID)
-		}
-		if v.Count(cluster.IsVoter) > 1 {
-			a.detach(pod)
-		}
-	})
-	if err != nil || stored == nil || specs.Etcd(stored).Image != had {
-		return err
-	}
-	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) { delete(pod.Annotations, v1beta1.AnnotationReplaced) })
-}
-
-// resize gives a running Pod's container other compute resources, and records
-// that only afterwards: until then it is tried again.
-func (a *Actor) resize(ctx context.Context, c *v1beta1.EtcdCluster, v cluster.View, s plan.ResizePod) error {
-	wanted := specs.Pod(specs.Targeted(c, v.Target), s.Name, specs.Joining{})
-	err := a.change(ctx, c, s.Name, s.UID, "resize", func(pod *corev1.Pod) {
-		specs.Etcd(pod).Resources = specs.Etcd(wanted).Resources
-	})
-	if err != nil {
-		return err
-	}
-	return a.change(ctx, c, s.Name, s.UID, "", func(pod *corev1.Pod) {
-		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1beta1.AnnotationTemplate, wanted.Annotations[v1beta1.AnnotationTemplate])
-	})
-}
-
-// change patches one Pod, and only the one that was observed.
-func (a *Actor) change(ctx context.Context, c *v1beta1.EtcdCluster, name, uid, subresource string, edit func(*corev1.Pod)) error {
-	var pod corev1.Pod
-	if err := a.Live.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, &pod); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("read pod %s: %w", name, err)
-	}
-	if string(pod.UID) != uid {
-		return ErrChanged
-	}
-	edited := pod.DeepCopy()
-	if edit(edited); equality.Semantic.DeepEqual(&pod, edited) {
-		return nil
-	}
-	unchanged := client.MergeFromWithOptions(&pod, client.MergeFromWithOptimisticLock{})
-	var err error
-	if subresource == "" {
-		err = a.Client.Patch(ctx, edited, unchanged, patchOptions(edited)...)
-	} else {
-		err = a.Client.SubResource(subresource).Patch(ctx, edited, unchanged, client.FieldOwner(v1beta1.FieldOwner))
-	}
-	if err != nil {
-		return fmt.Errorf("change pod %s: %w", name, err)
-	}
-	return nil
-}
-
 // joining says how a member enters the cluster. Once the cluster has formed that is
 // never by forming a new one. It compares its data if it starts beside a quorum that
 // serves. Those that start together do not, because each would wait for hashes of others that wait.
@@ -337,69 +210,6 @@ func entering(v cluster.View, name string) specs.Joining {
 		}
 	}
 	return j
-}
-
-// ErrTaken means that an object of another owner has a name that the cluster needs. Nothing was written to it.
-var ErrTaken = errors.New("exists and has another owner; rename it, or choose another cluster name")
-
-// create makes an object whose name is used once. If it is there already, it must
-// be the one that an earlier try made.
-func (a *Actor) create(ctx context.Context, c *v1beta1.EtcdCluster, object, existing client.Object) error {
-	err := a.Client.Create(ctx, object, client.FieldOwner(v1beta1.FieldOwner))
-	if err == nil {
-		return nil
-	}
-	name := object.GetName()
-	if !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("create %s: %w", name, err)
-	}
-	if err := a.Live.Get(ctx, client.ObjectKeyFromObject(object), existing); err != nil {
-		return fmt.Errorf("create %s: it existed a moment ago: %w", name, err)
-	}
-	if !isOurs(c, existing) {
-		return fmt.Errorf("create %s: a %T of that name %w", name, existing, ErrTaken)
-	}
-	return nil
-}
-
-// isOurs says whether an object is the cluster's or to be adopted, and was not set aside.
-func isOurs(c *v1beta1.EtcdCluster, object client.Object) bool {
-	return specs.Foreign(c, object) == "" && object.GetLabels()[v1beta1.LabelQuarantined] == ""
-}
-
-// provide creates what a member starts with. If it is there already, it is one that the
-// operator sees.
-func (a *Actor) provide(ctx context.Context, c *v1beta1.EtcdCluster, object, existing client.Object) error {
-	if err := a.create(ctx, c, object, existing); err != nil || existing.GetResourceVersion() == "" {
-		return err
-	}
-	return a.relabel(ctx, c, object, existing)
-}
-
-// relabel restores the labels by which an object is found, and its owner, unless it is a
-// volume: its owner follows the deletion policy. Without the labels the operator would not
-// see the object that it has created.
-func (a *Actor) relabel(ctx context.Context, c *v1beta1.EtcdCluster, object, existing client.Object) error {
-	changed, _ := existing.DeepCopyObject().(client.Object)
-	all := map[string]string{}
-	maps.Copy(all, existing.GetLabels())
-	for _, label := range []string{specs.ManagedByLabel, v1beta1.LabelCluster, v1beta1.LabelMember} {
-		if value, has := object.GetLabels()[label]; has {
-			all[label] = value
-		}
-	}
-	changed.SetLabels(all)
-	if _, isVolume := existing.(*corev1.PersistentVolumeClaim); !isVolume {
-		specs.Own(c, changed)
-	}
-	if equality.Semantic.DeepEqual(changed, existing) {
-		return nil
-	}
-	unchanged := client.MergeFromWithOptions(existing, client.MergeFromWithOptimisticLock{})
-	if err := a.Client.Patch(ctx, changed, unchanged, client.FieldOwner(v1beta1.FieldOwner)); err != nil {
-		return fmt.Errorf("label %s: %w", object.GetName(), err)
-	}
-	return nil
 }
 
 func call(do func() error) error { return do() }
