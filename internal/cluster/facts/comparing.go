@@ -95,7 +95,8 @@ func isTurn(s Snapshot) bool {
 	return own.Sub(own.Truncate(every)) < turnLasts
 }
 
-// hashTakes is how long a member is expected to take for the hash of the largest database, at the speed of the last time; longestTimeout at most.
+// hashTakes is how long a member is expected to take for the hash of the largest database, at the speed of the last time; at most
+// longestTimeout.
 func hashTakes(s Snapshot) time.Duration {
 	speed := int64(usualSpeed)
 	if last := s.Cluster.Status.LastHashCheck; last != nil && last.Speed != nil && s.isRecent(last.Time.Time, measuredFor) {
