@@ -219,11 +219,7 @@ func restoresToASecond() {
 	})
 
 	for _, name := range []string{"until-then", "before-delete"} {
-		labels := Label("gate")
-		if name == "before-delete" {
-			labels = nil
-		}
-		It("give a new cluster what there was, "+name, labels, func() {
+		It("give a new cluster what there was, "+name, func() {
 			to := v1beta1.RestoreTarget{BeforeDelete: "data/007"}
 			if name == "until-then" {
 				to = v1beta1.RestoreTarget{Time: noted.UTC().Format(time.RFC3339Nano)}
@@ -292,7 +288,7 @@ func restoresToASecond() {
 		Expect(api.Delete(ctx, er)).To(Succeed())
 	})
 
-	It("bring a cluster back in place, whose log begins again under another name", func() {
+	It("bring a cluster back in place, whose log begins again under another name", Label("gate"), func() {
 		before := now(c).Status.Log.Lineage
 		to := v1beta1.RestoreTarget{BeforeDelete: "data/007"}
 		er := newRestore(c, "before-the-mistake", "", func(spec *v1beta1.EtcdRestoreSpec) {
