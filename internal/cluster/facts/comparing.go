@@ -167,7 +167,7 @@ func NeedHashKV(s Snapshot) HashReads {
 		return HashReads{}
 	}
 	reads := HashReads{Timeout: min(max(HashTimeout, 2*hashTakes(s)), longestTimeout), All: isCorrupt || j.doesNotStart()}
-	if isComparisonAsked(s) { // etcd goes on when the call is given up, so that there is nothing to win by that
+	if isComparisonAsked(s) && !reads.All { // etcd goes on when the call is given up, so that there is nothing to win by that
 		reads.Timeout = longestTimeout
 	}
 	if !reads.All && len(s.Hashes) > 0 {

@@ -37,6 +37,13 @@ func (s *scene) holds(inUse int64) {
 	s.twist = func(_ string, status *etcd.Status) { status.DBSize, status.DBSizeInUse = inUse, inUse }
 }
 
+// alwaysOpen gives the cluster a window that never closes.
+func alwaysOpen(s *scene) {
+	s.c.Spec.Maintenance.Defragmentation.Window = &v1beta1.MaintenanceWindow{
+		Opens: "0 0 * * *", Duration: metav1.Duration{Duration: 24 * time.Hour},
+	}
+}
+
 // takeEach has the hash of every member's data take so long.
 func (s *scene) takeEach(long time.Duration) {
 	s.takes = map[string]time.Duration{"a-0": long, "a-1": long, "a-2": long}
@@ -89,6 +96,14 @@ func TestComparedOneAfterAnother(t *testing.T) {
 		}, "a-0 a-2 a-1; "},
 		"too slowly": {
 			func(s *scene) { s.takeEach(31 * time.Second) }, "a-1; a-1 has not reported the hash of its data: context deadline exceeded",
+		},
+		"as slowly as is known, without a request": {
+			func(s *scene) {
+				s.c.Annotations, s.c.Status.LastHashCheck.Members = nil, []string{"a-0"} // it is due at any time
+				alwaysOpen(s)
+				s.takeEach(9 * time.Second)
+				s.holds(7 << 30)
+			}, "a-1; a-2; a-0; ",
 		},
 		"slower than without a request": {func(s *scene) { s.takeEach(9 * time.Second) }, "a-1; a-2; a-0; "},
 		"compacted": {
@@ -169,10 +184,9 @@ func TestComparisonGoesOn(t *testing.T) {
 	}
 }
 
-// turns are the minutes of two days at which members are compared without a request, in steps of five.
-func turns(s *scene) (minutes []int) {
+// snapshot is what a look sees.
+func (s *scene) snapshot() (seen facts.Snapshot) {
 	s.t.Helper()
-	var seen facts.Snapshot
 	synctest.Test(s.t, func(t *testing.T) {
 		s.meeting = &sync.WaitGroup{}
 		var err error
@@ -180,6 +194,27 @@ func turns(s *scene) (minutes []int) {
 			t.Fatal(err)
 		}
 	})
+	return seen
+}
+
+// TestHashesOfOneLookEndWithIt: a look has a minute. One that asks all members, because of an alarm, gives each less time than one that
+// asks one member, because of a request.
+func TestHashesOfOneLookEndWithIt(t *testing.T) {
+	s := newScene(t)
+	request(s)
+	if reads := facts.NeedHashKV(s.snapshot()); reads.All || reads.Timeout != 30*time.Second {
+		t.Errorf("on request: %+v", reads)
+	}
+	s.etcd.Raise(2, "CORRUPT")
+	if reads := facts.NeedHashKV(s.snapshot()); !reads.All || reads.Timeout*time.Duration(len(reads.Asked)) >= time.Minute {
+		t.Errorf("beside an alarm: %+v", reads)
+	}
+}
+
+// turns are the minutes of two days at which members are compared without a request, in steps of five.
+func turns(s *scene) (minutes []int) {
+	s.t.Helper()
+	seen := s.snapshot()
 	for minute := 0; minute < 2*24*60; minute += 5 {
 		at := now.Add(time.Duration(minute) * time.Minute)
 		seen.Now = at
@@ -247,11 +282,6 @@ func inTurn(s *scene) {
 // TestComparedBySpeed: nothing that holds up clients is asked for without a window, and nothing in it that takes longer than a member is
 // given. The speed of the last time counts for a week.
 func TestComparedBySpeed(t *testing.T) {
-	always := func(s *scene) {
-		s.c.Spec.Maintenance.Defragmentation.Window = &v1beta1.MaintenanceWindow{
-			Opens: "0 0 * * *", Duration: metav1.Duration{Duration: 24 * time.Hour},
-		}
-	}
 	speed := func(speed string, ago time.Duration) func(*scene) {
 		return func(s *scene) {
 			last := s.c.Status.LastHashCheck
@@ -270,12 +300,12 @@ func TestComparedBySpeed(t *testing.T) {
 		"large, and fast":                   {200 << 20, []func(*scene){speed("4Gi", day)}, true},
 		"small, and slow":                   {90 << 20, []func(*scene){speed("100Mi", day)}, false},
 		"small, and slow once":              {90 << 20, []func(*scene){speed("100Mi", 8*day)}, true},
-		"large, in the window":              {4 << 30, []func(*scene){always}, true},
-		"too large, in the window":          {9 << 30, []func(*scene){always}, false},
-		"too large, fast, in the window":    {9 << 30, []func(*scene){always, speed("2Gi", day)}, true},
-		"too slow, in the window":           {1 << 30, []func(*scene){always, speed("100Mi", day)}, false},
+		"large, in the window":              {4 << 30, []func(*scene){alwaysOpen}, true},
+		"too large, in the window":          {9 << 30, []func(*scene){alwaysOpen}, false},
+		"too large, fast, in the window":    {9 << 30, []func(*scene){alwaysOpen, speed("2Gi", day)}, true},
+		"too slow, in the window":           {1 << 30, []func(*scene){alwaysOpen, speed("100Mi", day)}, false},
 		"too large, asked for":              {9 << 30, []func(*scene){request}, true},
-		"too slow, asked for in the window": {1 << 30, []func(*scene){always, speed("100Mi", day), request}, true},
+		"too slow, asked for in the window": {1 << 30, []func(*scene){alwaysOpen, speed("100Mi", day), request}, true},
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := newScene(t)
